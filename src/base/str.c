@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scope.h"
+
+struct str str_of(const char *s)
+{
+	return (struct str){s, strlen(s)};
+}
+
+bool str_equal(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+bool str_eq(struct str s, const char *t)
+{
+	return str_equal(s, str_of(t));
+}
+
+int str_cmp(struct str a, struct str b)
+{
+	size_t n = MIN(a.n, b.n);
+	int r = n ? memcmp(a.p, b.p, n) : 0;
+
+	return r ? r : (a.n > b.n) - (a.n < b.n);
+}
+
+bool str_starts(struct str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+bool str_ends(struct str s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
+}
+
+struct str str_split(struct str *rest, char sep)
+{
+	const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
+	struct str head = *rest;
+
+	if (!at) {
+		*rest = (struct str){rest->p + rest->n, 0};
+		return head;
+	}
+	head.n = (size_t)(at - head.p);
+	*rest = (struct str){at + 1, rest->n - head.n - 1};
+	return head;
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.n && isspace((unsigned char)s.p[0]))
+		s = (struct str){s.p + 1, s.n - 1};
+	while (s.n && isspace((unsigned char)s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+int str_to_u64(struct str s, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	if (!s.n)
+		return -EINVAL;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return -EINVAL;
+		if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+			return -ERANGE;
+	}
+	*ret = v;
+	return 0;
+}
+
+int str_to_i64(struct str s, int64_t *ret)
+{
+	bool minus = s.n && s.p[0] == '-';
+	uint64_t v;
+	int r = str_to_u64(minus ? (struct str){s.p + 1, s.n - 1} : s, &v);
+
+	if (r < 0)
+		return r;
+	if (v > (uint64_t)INT64_MAX + minus)
+		return -ERANGE;
+	*ret = minus ? (int64_t)(0 - v) : (int64_t)v;
+	return 0;
+}
+
+int str_to_double(struct str s, double *ret)
+{
+	char text[64], *end;
+	locale_t c;
+	double v;
+
+	if (!s.n || s.n >= sizeof(text) || isspace((unsigned char)s.p[0]))
+		return -EINVAL;
+	memcpy(text, s.p, s.n);
+	text[s.n] = '\0';
+	c = newlocale(LC_ALL_MASK, "C", NULL);
+	if (!c)
+		return -ENOMEM;
+	v = strtod_l(text, &end, c);
+	freelocale(c);
+	if (*end || end == text)
+		return -EINVAL;
+	if (!isfinite(v))
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+int str_to_size(struct str s, uint64_t *ret_bytes)
+{
+	static const char units[] = "KMGT";
+	unsigned shift = 0;
+	const char *unit;
+	uint64_t v;
+	int r;
+
+	unit = s.n ? memchr(units, toupper((unsigned char)s.p[s.n - 1]), sizeof(units) - 1) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		s.n--;
+	}
+	r = str_to_u64(s, &v);
+	if (r < 0)
+		return r;
+	if (v > UINT64_MAX >> shift)
+		return -ERANGE;
+	*ret_bytes = v << shift;
+	return 0;
+}
+
+size_t str_distance(struct str a, struct str b)
+{
+	size_t row[65];
+
+	if (a.n > 64 || b.n > 64)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b.n; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a.n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b.n; j++) {
+			size_t cost = diagonal + (a.p[i - 1] != b.p[j - 1]);
+
+			diagonal = row[j];
+			row[j] = MIN(cost, MIN(row[j], row[j - 1]) + 1);
+		}
+	}
+	return row[b.n];
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bounded pool of threads for work that blocks. On a virtual loop there are no threads: the work runs from the loop,
+ * in the order of submission, so that a schedule repeats exactly.
+ */
+#ifndef OLDDOG_NET_POOL_H
+#define OLDDOG_NET_POOL_H
+
+#include "net/loop.h"
+
+struct pool;
+
+/* Threads start when work comes, at most n_threads. */
+int pool_new(unsigned n_threads, struct pool **ret_pool);
+/* Waits for work that is running; no work may be waiting. */
+void pool_free(struct pool *pool);
+DEFINE_AUTO(pool);
+
+/* Embedded in its user's struct; the user's until done() has run. */
+struct job {
+	struct task task;
+	struct job *next;
+	struct loop *loop;
+	void (*work)(struct job *job);	/* on a pool thread: touches nothing that the loop's thread touches */
+	void (*done)(struct job *job);	/* on the loop's thread, exactly once, never inside pool_submit() */
+};
+
+void pool_submit(struct pool *pool, struct loop *loop, struct job *job);
+
+#endif

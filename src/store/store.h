@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes by URL (CONTRACTS C6). The core is asynchronous: a request is allocated by the caller, bound to one loop, and
+ * its done() runs on that loop exactly once, never inside the call. store.c is the only caller of the tables, and the
+ * only place that checks arguments, splits, merges and retries.
+ *
+ * URLs: file:///PATH (or a bare path), ram:NAME/PATH, ram-norename:NAME/PATH; a filter is a suffix:
+ * file:///data#fault=delay:5ms,fail:0.01&...
+ */
+#ifndef OLDDOG_STORE_STORE_H
+#define OLDDOG_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "net/loop.h"
+#include "net/pool.h"
+
+#define STORE_VERSION_MAX 128
+#define STORE_NAME_MAX 4096
+
+struct store;
+
+enum store_prio { STORE_PRIO_URGENT, STORE_PRIO_NORMAL, STORE_PRIO_IDLE };
+
+/* What a path names: enough to read it, and to notice that it changed. */
+struct store_file {
+	uint64_t length;
+	char version[STORE_VERSION_MAX];	/* opaque, of the engine; "" when it has none */
+};
+
+enum store_kind { STORE_FILE = 1, STORE_DIR, STORE_OTHER };
+
+struct store_stat {
+	enum store_kind kind;
+	struct store_file file;		/* of a file */
+	uint64_t mtime_ns;		/* since 1970; 0 when the engine does not know */
+};
+
+struct store_entry {
+	const char *name;		/* within its directory; owned by the listing */
+	struct store_stat stat;
+};
+
+/* One page of a directory, in bytewise order of names. */
+struct store_listing {
+	struct store_entry *entries;
+	size_t n;
+	bool more;			/* ask again with after = the last name */
+};
+
+struct store_range {
+	uint64_t offset;
+	uint64_t length;
+	void *buf;			/* the caller's; the store's until done() */
+	uint64_t done;			/* bytes that are right */
+	int r;				/* of this range: 0, or why done < length */
+};
+
+enum store_op {
+	STORE_READ = 1, STORE_STAT, STORE_LIST, STORE_MKDIR, STORE_REMOVE, STORE_RENAME, STORE_CREATE_EXCLUSIVE,
+	STORE_WRITE,	/* whole content, published atomically: create, write, commit */
+};
+
+struct store_req {
+	/* Set by the caller before store_submit(). */
+	struct loop *loop;
+	enum store_op op;
+	const char *path;		/* within the store; the caller's until done() */
+	const char *to;			/* RENAME: the new path. LIST: names after this one, or NULL */
+	const struct store_file *file;	/* READ: what store_stat() gave; another version is -ESTALE. NULL: any */
+	struct store_range *ranges;	/* READ. WRITE and CREATE_EXCLUSIVE: one range, the content */
+	unsigned n_ranges;
+	uint64_t deadline_ns;		/* by loop_now(); 0: none. Past it: -ETIMEDOUT */
+	enum store_prio prio;
+	void (*done)(struct store_req *req);
+	void *ctx;
+	/* Results, valid in done(). */
+	int r;				/* 0, or the first failure of any range */
+	struct store_stat stat;		/* STAT */
+	struct store_listing listing;	/* LIST; store_listing_release() */
+	/* The store's own. */
+	struct store *store;
+	struct store_req *next;
+	struct job job;
+	struct timer timer;
+	bool cancelled;
+	void *engine;
+};
+
+/*
+ * Opens the store that a URL names and gives the path within it (mem_free). Words name the URL, and for an unknown
+ * scheme those that there are.
+ */
+int store_open(const char *url, struct store **ret_store, char **ret_path, struct err *e);
+struct store *store_ref(struct store *s);
+/* The last unref frees; no request may be under way. NULL is a no-op. */
+void store_unref(struct store *s);
+static inline void store_unrefp(struct store **s)
+{
+	store_unref(*s);
+}
+#define AUTO_STORE __attribute__((cleanup(store_unrefp)))
+
+void store_submit(struct store *s, struct store_req *req);
+/* Hastens done(-ECANCELED); buffers are the store's until then. */
+void store_cancel(struct store_req *req);
+void store_listing_release(struct store_listing *l);
+
+/* The blocking wrapper: a private loop. Buffers from the callee are mem_free'd by the caller. */
+int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e);
+/* All pages. */
+int store_list(struct store *s, const char *path, struct store_listing *ret, struct err *e);
+/* All n bytes at offset or an error; file as in store_req. */
+int store_pread(struct store *s, const char *path, const struct store_file *file, void *buf, size_t n, uint64_t offset,
+	struct err *e);
+/* The whole file, -EFBIG when it is longer than max. A NUL follows the n bytes. */
+int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, size_t *ret_n, struct err *e);
+int store_write_all(struct store *s, const char *path, const void *p, size_t n, struct err *e);
+int store_create_exclusive(struct store *s, const char *path, const void *p, size_t n, struct err *e);
+int store_mkdir(struct store *s, const char *path, struct err *e);	/* with parents; there already is success */
+int store_remove(struct store *s, const char *path, struct err *e);	/* a file or an empty directory */
+int store_rename(struct store *s, const char *from, const char *to, struct err *e);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pool of confined decoding processes (CONTRACTS C7). The owner reads encoded bytes straight into the input arena,
+ * submits works, and copies pixels once out of the worker's own output memory.
+ */
+#ifndef OLDDOG_WORKER_WORKER_H
+#define OLDDOG_WORKER_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/list.h"
+#include "net/conn.h"
+#include "net/loop.h"
+#include "wire/recipe.h"
+
+struct worker_pool;
+struct work;
+
+struct worker_conf {
+	struct loop *loop;
+	const struct recipe *recipe;	/* copied */
+	unsigned n_workers;
+	size_t in_bytes;		/* of the arena, all workers together */
+	size_t out_bytes;		/* of each worker's output memory */
+	uint64_t time_limit_ns;		/* of one work, by loop_now(); not deterministic: kills and retries */
+	size_t memory_limit_bytes;	/* of a worker's address space beyond the shared memories; likewise */
+	unsigned queue_depth;		/* works that may wait inside one worker; 0: 2 */
+	unsigned max_attempts;		/* fresh workers that a work is given before it fails; 0: 3 */
+	const char *program;		/* path of olddog-worker; NULL: beside this program */
+	/*
+	 * For tests on virtual time: makes a worker behind a memory pipe in place of a process. Gets the recipe, the
+	 * two memories and the other end (which it takes); NULL: a process.
+	 */
+	int (*spawn)(void *ctx, struct loop *loop, const struct recipe *recipe, const uint8_t *in, size_t in_bytes,
+		uint8_t *out, size_t out_bytes, struct conn *end);
+	void *spawn_ctx;
+};
+
+/* Spaces in the input arena. */
+struct worker_in {
+	uint8_t *p;
+	size_t n;		/* as asked */
+	uint64_t offset;
+};
+
+/* One decode, allocated by the caller, the pool's from worker_submit() until worker_release(). */
+struct work {
+	/* Set by the caller. */
+	uint64_t position;
+	uint32_t field;			/* index into the recipe */
+	struct worker_in in;
+	uint64_t out_bytes;		/* room that the result needs at most */
+	void (*done)(struct work *w);	/* on the loop, exactly once, never inside worker_submit() */
+	void *ctx;
+	/* Results, valid from done() to worker_release(). */
+	int r;				/* 0, or a code of base/err.h; E_WORKER_* after max_attempts */
+	const uint8_t *pixels;		/* h * w * c bytes; may change under a hostile worker: copy once, then look */
+	uint32_t h, w, c, n_warnings;
+	uint64_t checksum;		/* of the pixels, by the worker */
+	char words[160];
+	unsigned attempts;		/* fresh workers used */
+	/* The pool's own. */
+	struct list list;
+	struct worker_proc *proc;
+	uint64_t out_offset, out_held, seq, deadline_ns;
+	bool cancelled;
+};
+
+int worker_pool_new(const struct worker_conf *conf, struct worker_pool **ret_pool, struct err *e);
+/* Kills what runs. Works that have not ended get done(-ECANCELED) before this returns. */
+void worker_pool_free(struct worker_pool *pool);
+DEFINE_AUTO(worker_pool);
+
+/* Room for n bytes of input: 0, -EAGAIN (full now; released space is told by on_room), -E2BIG (never). */
+int worker_in_alloc(struct worker_pool *pool, size_t n, struct worker_in *ret);
+void worker_in_free(struct worker_pool *pool, struct worker_in *in);
+/* Called on the loop after space became free, when an alloc had been refused. One listener. */
+void worker_on_room(struct worker_pool *pool, void (*fn)(void *ctx), void *ctx);
+
+void worker_submit(struct worker_pool *pool, struct work *w);
+/* Ends the use of a work's pixels; its output room is free again. The input stays the caller's. */
+void worker_release(struct worker_pool *pool, struct work *w);
+
+struct worker_counts {
+	uint64_t n_done, n_bad, n_killed_time, n_died, n_spawned;
+	uint64_t cpu_ns;	/* user and system, of ended workers and, by their own clocks, of living ones */
+};
+
+void worker_pool_counts(struct worker_pool *pool, struct worker_counts *ret);
+/* The fingerprint of the workers' media code; zeros before the first READY. */
+void worker_pool_fingerprint(const struct worker_pool *pool, uint8_t ret[32]);
+
+#endif

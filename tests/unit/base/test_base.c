@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/poly.h"
+#include "base/rand.h"
+#include "base/rd.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+static void philox_gives_the_published_vectors(void **state)
+{
+	/* Random123's kat_vectors: philox4x32 10. */
+	static const uint32_t zeros[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+	static const uint32_t ones[4] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};
+	static const uint32_t pi[4] = {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
+	uint32_t got[4];
+
+	philox((struct philox_key){{0, 0}}, 0, 0, 0, got);
+	assert_memory_equal(got, zeros, sizeof(zeros));
+	philox((struct philox_key){{~0u, ~0u}}, ~0ull, ~0u, ~0u, got);
+	assert_memory_equal(got, ones, sizeof(ones));
+	philox((struct philox_key){{0xa4093822, 0x299f31d0}}, 0x85a308d3243f6a88, 0x13198a2e, 0x03707344, got);
+	assert_memory_equal(got, pi, sizeof(pi));
+}
+
+static void uniform_is_inside_the_unit_interval(void **state)
+{
+	assert_true(uniform_of(0) > 0.0 && uniform_of(UINT32_MAX) < 1.0);
+	assert_true(uniform_of(0x80000000u) == 0.5 + 0.5 / 4294967296.0);
+}
+
+static void key_is_the_head_of_sha256(void **state)
+{
+	/* python: hashlib.sha256(struct.pack('<Q', 7) + b'crop').digest()[:8] */
+	uint8_t text[12] = {7, 0, 0, 0, 0, 0, 0, 0, 'c', 'r', 'o', 'p'}, digest[32], bytes[8];
+	struct philox_key k = philox_key_of(7, "crop");
+
+	sha256_of(text, sizeof(text), digest);
+	for (unsigned i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(k.k[i / 4] >> (8 * (i % 4)));
+	assert_memory_equal(bytes, digest, 8);
+}
+
+static void sha256_gives_the_published_vector(void **state)
+{
+	char hex[SHA256_HEX];
+	uint8_t digest[SHA256_BYTES], back[SHA256_BYTES];
+
+	sha256_of("abc", 3, digest);
+	hex_of(digest, sizeof(digest), hex);
+	assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_int_equal(hex_parse(hex, sizeof(back), back), 0);
+	assert_memory_equal(back, digest, sizeof(back));
+	assert_int_equal(hex_parse("0g", 1, back), -EINVAL);
+}
+
+static void polynomials_are_close_to_libm(void **state)
+{
+	for (int i = -4000; i <= 4000; i++) {
+		double x = i / 100.0;
+
+		assert_true(fabs(exp2_poly(x) / exp2(x) - 1.0) < 1e-12);
+		assert_true(fabs(log2_poly(exp2(x)) - x) < 1e-12);
+	}
+	assert_true(exp2_poly(0.0) == 1.0 && exp2_poly(3.0) == 8.0 && log2_poly(8.0) == 3.0);
+}
+
+static void numbers_are_whole_or_refused(void **state)
+{
+	uint64_t u;
+	int64_t i;
+	double d;
+
+	assert_int_equal(str_to_u64(str_of("18446744073709551615"), &u), 0);
+	assert_true(u == UINT64_MAX);
+	assert_int_equal(str_to_u64(str_of("18446744073709551616"), &u), -ERANGE);
+	assert_int_equal(str_to_u64(str_of("12x"), &u), -EINVAL);
+	assert_int_equal(str_to_u64(str_of(""), &u), -EINVAL);
+	assert_int_equal(str_to_i64(str_of("-9223372036854775808"), &i), 0);
+	assert_true(i == INT64_MIN);
+	assert_int_equal(str_to_i64(str_of("9223372036854775808"), &i), -ERANGE);
+	assert_int_equal(str_to_double(str_of("0x1p-2"), &d), 0);
+	assert_true(d == 0.25);
+	assert_int_equal(str_to_double(str_of("inf"), &d), -ERANGE);
+	assert_int_equal(str_to_double(str_of("1.5s"), &d), -EINVAL);
+	assert_int_equal(str_to_size(str_of("200M"), &u), 0);
+	assert_int_equal(u, 200u << 20);
+	assert_int_equal(str_to_size(str_of("99999999T"), &u), -ERANGE);
+	assert_int_equal(str_to_size(str_of("M"), &u), -EINVAL);
+}
+
+static void text_splits_and_compares(void **state)
+{
+	struct str rest = str_of("a/bc//"), empty = {NULL, 0};
+
+	assert_true(str_eq(str_split(&rest, '/'), "a"));
+	assert_true(str_eq(str_split(&rest, '/'), "bc"));
+	assert_true(str_eq(str_split(&rest, '/'), ""));
+	assert_true(rest.n == 0);
+	assert_true(str_cmp(str_of("a"), str_of("ab")) < 0 && str_cmp(str_of("b"), str_of("ab")) > 0);
+	assert_true(str_equal(empty, str_of("")));
+	assert_int_equal(str_distance(str_of("shufle"), str_of("shuffle")), 1);
+	assert_int_equal(str_distance(str_of(""), str_of("abc")), 3);
+}
+
+static void a_buf_keeps_its_first_error(void **state)
+{
+	struct buf b;
+
+	buf_init(&b, 8);
+	assert_int_equal(buf_u32(&b, 0x04030201), 0);
+	assert_int_equal(buf_puts(&b, "abcd"), 0);
+	assert_int_equal(buf_u8(&b, 1), -E2BIG);
+	assert_int_equal(b.n, 8);
+	assert_memory_equal(b.ptr, "\1\2\3\4abcd", 9);
+	assert_int_equal(buf_puts(&b, ""), -E2BIG);
+	buf_clear(&b);
+	assert_int_equal(buf_printf(&b, "%d", 12), 0);
+	assert_string_equal((char *)b.ptr, "12");
+	buf_release(&b);
+}
+
+static void a_reader_past_its_end_gives_zeros(void **state)
+{
+	struct rd r = rd_of("\1\2\3", 3);
+
+	assert_int_equal(rd_u16(&r), 0x201);
+	assert_int_equal(rd_u32(&r), 0);
+	assert_true(r.bad);
+	assert_int_equal(rd_u8(&r), 0);
+}
+
+static void failed_allocations_leave_things_as_they_were(void **state)
+{
+	VEC(int) v = VEC_MAX(100);
+	struct arena a;
+	struct buf b;
+
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(VEC_PUSH(&v, i), 0);
+	mem_fail_nth(1);
+	assert_int_equal(VEC_PUSH(&v, 8), -ENOMEM);
+	assert_true(mem_failed());
+	assert_int_equal(v.n, 8);
+	assert_int_equal(v.ptr[7], 7);
+	vec_release(&v);
+	buf_init(&b, 1000);
+	mem_fail_nth(1);
+	assert_int_equal(buf_puts(&b, "x"), -ENOMEM);
+	buf_release(&b);
+	arena_init(&a, 64);
+	mem_fail_nth(1);
+	assert_null(arena_alloc(&a, 8));
+	assert_non_null(arena_alloc(&a, 64));
+	assert_null(arena_alloc(&a, 1));
+	arena_release(&a);
+	mem_fail_nth(0);
+}
+
+static void errors_carry_words(void **state)
+{
+	struct err e = {0};
+
+	assert_int_equal(err_set(&e, -ENOENT, "no %s", "bone"), -ENOENT);
+	assert_int_equal(err_prefix(&e, -ENOENT, "%s: ", "garden"), -ENOENT);
+	assert_string_equal(err_words(&e, -ENOENT), "garden: no bone");
+	assert_string_equal(err_words(NULL, E_SPEC), "the spec cannot be used");
+	assert_int_equal(err_set(NULL, -EIO, "nobody listens"), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(philox_gives_the_published_vectors),
+		cmocka_unit_test(uniform_is_inside_the_unit_interval),
+		cmocka_unit_test(key_is_the_head_of_sha256),
+		cmocka_unit_test(sha256_gives_the_published_vector),
+		cmocka_unit_test(polynomials_are_close_to_libm),
+		cmocka_unit_test(numbers_are_whole_or_refused),
+		cmocka_unit_test(text_splits_and_compares),
+		cmocka_unit_test(a_buf_keeps_its_first_error),
+		cmocka_unit_test(a_reader_past_its_end_gives_zeros),
+		cmocka_unit_test(failed_allocations_leave_things_as_they_were),
+		cmocka_unit_test(errors_carry_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
