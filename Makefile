@@ -1,0 +1,37 @@
+# For a newcomer: every target works alone, from a fresh clone, on Debian 12 as root or with sudo.
+# The build itself is meson.build; HACKING.md tells more.
+
+.PHONY: build setup demo test test-all bench check fuzz install clean
+DESTDIR ?=
+PREFIX ?= /usr/local
+
+build: setup			# the default; leaves build/olddog
+	scripts/build build
+
+setup:				# packages and the Python environment, when missing
+	scripts/setup
+
+demo:				# a real model trained through the loader, killed, resumed, recomputed; with figures
+	scripts/demo
+
+test: setup			# what a change must pass: 15 minutes on two cores
+	scripts/test
+
+test-all: setup			# everything: full counts, races, the demo
+	scripts/test --all
+
+bench: build			# figures beside the peers, on this machine
+	bench/run
+
+check: setup			# layers, limits, symbols, banned words; seconds
+	scripts/check
+
+fuzz: setup			# SECONDS=60 of new inputs for every parser
+	scripts/fuzz
+
+install: build
+	scripts/build build-install --prefix=$(PREFIX) --buildtype=release -Dtests=disabled
+	DESTDIR=$(DESTDIR) ninja -C build-install install
+
+clean:				# what was built here; the cache stays (see scripts/env.sh)
+	rm -rf build build-*
