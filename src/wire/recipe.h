@@ -18,6 +18,10 @@
 #define RECIPE_MAX_STEPS 16
 #define RECIPE_NAME_MAX 64
 #define RECIPE_MAX_SIDE 65535u
+#define RECIPE_MAX_PIXELS (1ull << 32)
+#define RECIPE_MAX_BYTES (1ull << 32)
+#define RECIPE_MAX_LOG2_RATIO 16.0
+#define RECIPE_MAX_MEAN 65536.0		/* |mean|, std and 1 / std are at most this */
 
 enum field_kind { FIELD_IMAGE = 1, FIELD_BYTES, FIELD_TEXT, FIELD_INT, FIELD_FLOAT, FIELD_JSON };
 enum decode_mode { DECODE_RGB = 1, DECODE_GRAY, DECODE_KEEP };
@@ -50,7 +54,7 @@ struct recipe_step {
 };
 
 struct recipe_field {
-	char name[RECIPE_NAME_MAX];
+	char name[RECIPE_NAME_MAX];	/* unique; visible ASCII, no slash, no leading dot */
 	enum field_kind kind;
 	uint32_t index;		/* the field's number in the spec: the third word of the random counter */
 	/* Images. */
@@ -58,10 +62,11 @@ struct recipe_field {
 	enum orientation orientation;
 	uint32_t n_steps;
 	struct recipe_step steps[RECIPE_MAX_STEPS];
-	bool normalize;
+	bool normalize;		/* not with DTYPE_UINT8 */
 	double mean[3], std[3];	/* of values scaled to 0..1 */
-	enum dtype dtype;
 	enum layout layout;
+	/* All kinds. IMAGE: uint8, float16, bfloat16, float32. INT: int64. FLOAT: float32, float64. Others: uint8. */
+	enum dtype dtype;
 	enum collate collate;
 };
 
@@ -73,7 +78,10 @@ struct recipe {
 	struct recipe_field fields[RECIPE_MAX_FIELDS];
 };
 
-/* Appends; the same recipe always gives the same bytes, so their SHA-256 is an identity. */
+/*
+ * Appends; the same recipe always gives the same bytes, so their SHA-256 is an identity. Numbers that a kind of field or
+ * step does not use are not written. Checks counts only (-EINVAL), so that identities may leave limits at 0.
+ */
 int recipe_encode(const struct recipe *recipe, struct buf *to);
 /* E_FORMAT with words. */
 int recipe_decode(const void *p, size_t n, struct recipe *ret, struct err *e);
