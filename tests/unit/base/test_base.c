@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What base/ promises in its headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
