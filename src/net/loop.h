@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event loop: timers, descriptors, and messages from other threads. One loop per thread; everything here but
- * loop_post() and loop_stop_post() is called on the loop's own thread.
+ * loop_post() is called on the loop's own thread.
  *
  * There are two: the real one (epoll, CLOCK_MONOTONIC), and a virtual one whose time jumps to the next timer as soon
  * as nothing can run, so that client and server meet in one thread under any schedule (CONTRACTS C8). Code above
@@ -37,6 +37,7 @@ bool loop_is_virtual(const struct loop *loop);
 int loop_run(struct loop *loop);
 /* Runs callbacks until *flag is true (0), or as loop_run() ends before that (-EDEADLK). */
 int loop_run_until(struct loop *loop, const bool *flag);
+/* The run that is on, or else the next one, ends after the callback that is on. */
 void loop_stop(struct loop *loop);
 
 /* A timer: one shot, embedded in its user's struct. */
@@ -44,13 +45,20 @@ struct timer {
 	struct loop *loop;
 	uint64_t at_ns, seq;	/* equal times fire in the order of timer_set() */
 	size_t heap_index;	/* 0: not armed */
+	bool reserved;
 	void (*fn)(struct timer *t);
 };
 
 void timer_init(struct timer *t, struct loop *loop, void (*fn)(struct timer *t));
-/* Arms, or moves when it was armed. A time that has passed fires at the next turn, never inside. -ENOMEM possible. */
+/*
+ * Arms, or moves when it was armed. A time that has passed counts as now, and fires at the next turn, never inside.
+ * -ENOMEM possible, unless the timer was reserved.
+ */
 int timer_set(struct timer *t, uint64_t at_ns);
 void timer_clear(struct timer *t);
+/* Room for this timer from here on, so that timer_set() cannot fail, until timer_unreserve() (which clears it). */
+int timer_reserve(struct timer *t);
+void timer_unreserve(struct timer *t);
 static inline bool timer_armed(const struct timer *t)
 {
 	return t->heap_index != 0;

@@ -8,9 +8,11 @@
 
 #include "net/loop.h"
 
+#define POOL_MAX_THREADS 256
+
 struct pool;
 
-/* Threads start when work comes, at most n_threads. */
+/* Threads start when work comes, at most n_threads (1 to POOL_MAX_THREADS, asserted). */
 int pool_new(unsigned n_threads, struct pool **ret_pool);
 /* Waits for work that is running; no work may be waiting. */
 void pool_free(struct pool *pool);
@@ -25,6 +27,7 @@ struct job {
 	void (*done)(struct job *job);	/* on the loop's thread, exactly once, never inside pool_submit() */
 };
 
+/* From any thread that owns a loop; several loops may share a pool. */
 void pool_submit(struct pool *pool, struct loop *loop, struct job *job);
 
 #endif

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The event loop: epoll for descriptors, a binary heap for timers, an eventfd for what other threads post. */
+#include "net/loop.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+
+#define MAX_TIMERS (1u << 24)
+#define MAX_EVENTS 64
+#define VIRTUAL_START_NS NS_PER_S
+
+struct loop {
+	bool is_virtual, running, stopped, no_pwait2;
+	int epoll_fd, event_fd;
+	uint64_t now_ns, timer_seq;
+	VEC(struct timer *) heap; /* ptr[0] is unused, so that index 0 can say "not armed" */
+	size_t n_reserved, n_watches, n_holds;
+	struct epoll_event events[MAX_EVENTS];
+	int n_events;
+	pthread_mutex_t lock; /* of the posted tasks */
+	struct task *posted, **posted_tail;
+};
+
+/* Which loop this thread is inside of, so that a post to oneself needs no system call. */
+static _Thread_local struct loop *loop_of_thread;
+
+static int loop_open_fds(struct loop *loop)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+
+	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	loop->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (loop->epoll_fd < 0 || loop->event_fd < 0 ||
+		epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->event_fd, &ev) < 0)
+		return -errno;
+	return 0;
+}
+
+static int loop_new_of(bool is_virtual, struct loop **ret_loop)
+{
+	AUTO(loop) struct loop *loop = mem_zalloc(sizeof(*loop));
+	int r;
+
+	if (!loop)
+		return -ENOMEM;
+	loop->is_virtual = is_virtual;
+	loop->epoll_fd = loop->event_fd = -1;
+	loop->heap.max = MAX_TIMERS;
+	loop->posted_tail = &loop->posted;
+	loop->now_ns = is_virtual ? VIRTUAL_START_NS : clock_monotonic_ns();
+	pthread_mutex_init(&loop->lock, NULL);
+	r = VEC_PUSH(&loop->heap, NULL);
+	if (r == 0)
+		r = loop_open_fds(loop);
+	if (r < 0)
+		return r;
+	*ret_loop = TAKE(loop);
+	return 0;
+}
+
+int loop_new(struct loop **ret_loop)
+{
+	return loop_new_of(false, ret_loop);
+}
+
+int loop_new_virtual(struct loop **ret_loop)
+{
+	return loop_new_of(true, ret_loop);
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	assert(loop->heap.n <= 1 && !loop->n_watches && !loop->n_holds && !loop->posted && !loop->running);
+	fd_closep(&loop->epoll_fd);
+	fd_closep(&loop->event_fd);
+	pthread_mutex_destroy(&loop->lock);
+	vec_release(&loop->heap);
+	mem_free(loop);
+}
+
+static void loop_tick(struct loop *loop)
+{
+	if (!loop->is_virtual)
+		loop->now_ns = clock_monotonic_ns();
+}
+
+uint64_t loop_now(struct loop *loop)
+{
+	if (!loop->running)
+		loop_tick(loop);
+	return loop->now_ns;
+}
+
+bool loop_is_virtual(const struct loop *loop)
+{
+	return loop->is_virtual;
+}
+
+/* Timers: a heap by (at_ns, seq). */
+
+static bool timer_before(const struct timer *a, const struct timer *b)
+{
+	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->seq < b->seq;
+}
+
+static void heap_put(struct loop *loop, size_t i, struct timer *t)
+{
+	loop->heap.ptr[i] = t;
+	t->heap_index = i;
+}
+
+static void heap_up(struct loop *loop, size_t i, struct timer *t)
+{
+	struct timer **heap = loop->heap.ptr;
+
+	for (; i > 1 && timer_before(t, heap[i / 2]); i /= 2)
+		heap_put(loop, i, heap[i / 2]);
+	heap_put(loop, i, t);
+}
+
+static void heap_down(struct loop *loop, size_t i, struct timer *t)
+{
+	struct timer **heap = loop->heap.ptr;
+	size_t n = loop->heap.n;
+
+	for (size_t child = 2 * i; child < n; i = child, child = 2 * i) {
+		if (child + 1 < n && timer_before(heap[child + 1], heap[child]))
+			child++;
+		if (!timer_before(heap[child], t))
+			break;
+		heap_put(loop, i, heap[child]);
+	}
+	heap_put(loop, i, t);
+}
+
+static void heap_fix(struct loop *loop, size_t i, struct timer *t)
+{
+	if (i > 1 && timer_before(t, loop->heap.ptr[i / 2]))
+		heap_up(loop, i, t);
+	else
+		heap_down(loop, i, t);
+}
+
+void timer_init(struct timer *t, struct loop *loop, void (*fn)(struct timer *t))
+{
+	*t = (struct timer){.loop = loop, .fn = fn};
+}
+
+/* Room for one more beside all that were promised theirs: so theirs never has to grow. */
+static int heap_room(struct loop *loop)
+{
+	return VEC_RESERVE(&loop->heap, loop->heap.n + loop->n_reserved + 1);
+}
+
+int timer_reserve(struct timer *t)
+{
+	int r = heap_room(t->loop);
+
+	if (r < 0)
+		return r;
+	t->loop->n_reserved++;
+	t->reserved = true;
+	return 0;
+}
+
+void timer_unreserve(struct timer *t)
+{
+	if (!t->reserved)
+		return;
+	timer_clear(t);
+	t->loop->n_reserved--;
+	t->reserved = false;
+}
+
+int timer_set(struct timer *t, uint64_t at_ns)
+{
+	struct loop *loop = t->loop;
+	int r;
+
+	if (!timer_armed(t) && !t->reserved) {
+		r = heap_room(loop);
+		if (r < 0)
+			return r;
+	}
+	/* What has passed counts as now: so a timer that is set by a timer comes after all that were due before it. */
+	t->at_ns = MAX(at_ns, loop_now(loop));
+	t->seq = loop->timer_seq++;
+	if (timer_armed(t))
+		heap_fix(loop, t->heap_index, t);
+	else
+		heap_up(loop, loop->heap.n++, t);
+	return 0;
+}
+
+void timer_clear(struct timer *t)
+{
+	struct loop *loop = t->loop;
+	size_t i = t->heap_index;
+	struct timer *last;
+
+	if (!timer_armed(t))
+		return;
+	t->heap_index = 0;
+	last = loop->heap.ptr[--loop->heap.n];
+	if (last != t)
+		heap_fix(loop, i, last);
+}
+
+static struct timer *timer_first(const struct loop *loop)
+{
+	return loop->heap.n > 1 ? loop->heap.ptr[1] : NULL;
+}
+
+static bool loop_goes_on(const struct loop *loop, const bool *flag)
+{
+	return !loop->stopped && !(flag && *flag);
+}
+
+/* Those that were due and set before this turn; what they set themselves waits for the next. */
+static void run_timers(struct loop *loop, const bool *flag)
+{
+	uint64_t now_ns = loop->now_ns, seq = loop->timer_seq;
+
+	while (loop_goes_on(loop, flag)) {
+		struct timer *t = timer_first(loop);
+
+		if (!t || t->at_ns > now_ns || t->seq >= seq)
+			return;
+		timer_clear(t);
+		loop_tick(loop);
+		t->fn(t);
+	}
+}
+
+/* Descriptors. */
+
+int watch_start(struct watch *w, struct loop *loop, int fd, uint32_t events, void (*fn)(struct watch *, uint32_t))
+{
+	struct epoll_event ev = {.events = events, .data.ptr = w};
+
+	if (loop->is_virtual)
+		return -EOPNOTSUPP;
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return -errno;
+	*w = (struct watch){.loop = loop, .fd = fd, .events = events, .fn = fn};
+	loop->n_watches++;
+	return 0;
+}
+
+int watch_change(struct watch *w, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = w};
+
+	if (w->events == events)
+		return 0;
+	if (epoll_ctl(w->loop->epoll_fd, EPOLL_CTL_MOD, w->fd, &ev) < 0)
+		return -errno;
+	w->events = events;
+	return 0;
+}
+
+void watch_stop(struct watch *w)
+{
+	struct loop *loop = w->loop;
+
+	if (!loop)
+		return;
+	epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
+	for (int i = 0; i < loop->n_events; i++)
+		if (loop->events[i].data.ptr == w)
+			loop->events[i].events = 0;
+	loop->n_watches--;
+	w->loop = NULL;
+}
+
+static void drain_event_fd(struct loop *loop)
+{
+	uint64_t count;
+
+	/* Only wakes: the list of tasks is looked at every turn anyway. */
+	if (read(loop->event_fd, &count, sizeof(count)) < 0)
+		return;
+}
+
+static void run_events(struct loop *loop, const bool *flag)
+{
+	for (int i = 0; i < loop->n_events && loop_goes_on(loop, flag); i++) {
+		struct watch *w = loop->events[i].data.ptr;
+		uint32_t events = loop->events[i].events;
+
+		/* Zero: stopped meanwhile, and perhaps freed. */
+		if (!events)
+			continue;
+		if (!w) {
+			drain_event_fd(loop);
+			continue;
+		}
+		loop_tick(loop);
+		w->fn(w, events);
+	}
+	loop->n_events = 0;
+}
+
+/* Tasks. */
+
+void loop_post(struct loop *loop, struct task *t)
+{
+	uint64_t one = 1;
+	bool was_empty;
+
+	t->next = NULL;
+	pthread_mutex_lock(&loop->lock);
+	was_empty = !loop->posted;
+	*loop->posted_tail = t;
+	loop->posted_tail = &t->next;
+	/*
+	 * Inside the lock: once it is open, the loop may run the task, end and close the descriptor. A failing write
+	 * means that the counter is full, and so that the loop will wake.
+	 */
+	if (was_empty && loop_of_thread != loop && write(loop->event_fd, &one, sizeof(one)) < 0)
+		assert(errno == EAGAIN);
+	pthread_mutex_unlock(&loop->lock);
+}
+
+static bool has_posted(struct loop *loop)
+{
+	bool has;
+
+	pthread_mutex_lock(&loop->lock);
+	has = loop->posted != NULL;
+	pthread_mutex_unlock(&loop->lock);
+	return has;
+}
+
+static struct task *pop_posted(struct loop *loop)
+{
+	struct task *t = loop->posted;
+
+	loop->posted = t->next;
+	if (!loop->posted)
+		loop->posted_tail = &loop->posted;
+	return t;
+}
+
+/* As many as there are now: a task that posts itself again does not starve timers and descriptors. */
+static void run_posted(struct loop *loop, const bool *flag)
+{
+	struct task *last, *t = NULL;
+
+	pthread_mutex_lock(&loop->lock);
+	last = loop->posted ? container_of(loop->posted_tail, struct task, next) : NULL;
+	while (last && t != last && loop_goes_on(loop, flag)) {
+		t = pop_posted(loop);
+		pthread_mutex_unlock(&loop->lock);
+		loop_tick(loop);
+		t->fn(t);
+		pthread_mutex_lock(&loop->lock);
+	}
+	pthread_mutex_unlock(&loop->lock);
+}
+
+void loop_hold(struct loop *loop)
+{
+	loop->n_holds++;
+}
+
+void loop_drop(struct loop *loop)
+{
+	assert(loop->n_holds);
+	loop->n_holds--;
+}
+
+/* Turns. */
+
+static bool loop_is_idle(struct loop *loop)
+{
+	return loop->heap.n <= 1 && !loop->n_watches && !loop->n_holds && !has_posted(loop);
+}
+
+/*
+ * How long this turn may sleep. On virtual time not at all, unless another thread owes us a post (its work takes no
+ * time); when nothing can run, time jumps to the first timer.
+ */
+static uint64_t sleep_ns(struct loop *loop)
+{
+	struct timer *first = timer_first(loop);
+
+	if (has_posted(loop) || (first && first->at_ns <= loop->now_ns))
+		return 0;
+	if (!loop->is_virtual)
+		return first ? first->at_ns - loop->now_ns : UINT64_MAX;
+	if (loop->n_holds)
+		return UINT64_MAX;
+	loop->now_ns = first->at_ns;
+	return 0;
+}
+
+/* Kernels before 5.11 only sleep whole milliseconds; rounded up, so that the timer is due when we wake. */
+static int wait_ms(struct loop *loop, uint64_t ns)
+{
+	uint64_t ms = ns / NS_PER_MS + (ns % NS_PER_MS ? 1 : 0);
+
+	return epoll_wait(loop->epoll_fd, loop->events, MAX_EVENTS, ns == UINT64_MAX ? -1 : (int)MIN(ms, INT_MAX));
+}
+
+static int wait_events(struct loop *loop, uint64_t ns)
+{
+	struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+	int n = -1;
+
+	if (!loop->no_pwait2) {
+		n = epoll_pwait2(loop->epoll_fd, loop->events, MAX_EVENTS, ns == UINT64_MAX ? NULL : &t, NULL);
+		loop->no_pwait2 = n < 0 && errno == ENOSYS;
+	}
+	return loop->no_pwait2 ? wait_ms(loop, ns) : n;
+}
+
+static int loop_turn(struct loop *loop, const bool *flag)
+{
+	uint64_t ns;
+	int n;
+
+	loop_tick(loop);
+	ns = sleep_ns(loop);
+	if (!loop->is_virtual || ns) {
+		n = wait_events(loop, ns);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		loop->n_events = MAX(n, 0);
+	}
+	loop_tick(loop);
+	run_events(loop, flag);
+	run_posted(loop, flag);
+	run_timers(loop, flag);
+	return 0;
+}
+
+static int loop_run_to(struct loop *loop, const bool *flag)
+{
+	struct loop *outer = loop_of_thread;
+	int r = 0;
+
+	assert(!loop->running);
+	loop->running = true;
+	loop_of_thread = loop;
+	while (r == 0 && loop_goes_on(loop, flag) && !loop_is_idle(loop))
+		r = loop_turn(loop, flag);
+	loop->running = loop->stopped = false;
+	loop_of_thread = outer;
+	return r;
+}
+
+int loop_run(struct loop *loop)
+{
+	return loop_run_to(loop, NULL);
+}
+
+int loop_run_until(struct loop *loop, const bool *flag)
+{
+	int r = loop_run_to(loop, flag);
+
+	return r < 0 || *flag ? r : -EDEADLK;
+}
+
+void loop_stop(struct loop *loop)
+{
+	loop->stopped = true;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pool: every job once and done on its loop, never more threads than allowed, one thread of order on virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "net/pool.h"
+
+#define N_JOBS 300
+#define N_THREADS 3
+
+struct crowd {
+	struct pool *pool;
+	struct loop *loop;
+	pthread_t loop_thread;
+	_Atomic unsigned n_working, n_most;
+	unsigned n_done, order[N_JOBS];
+	struct sum {
+		struct job job;
+		struct crowd *crowd;
+		unsigned id, n_worked, n_done;
+		bool done_on_loop;
+	} sums[N_JOBS];
+};
+
+static void sum_work(struct job *job)
+{
+	struct sum *s = container_of(job, struct sum, job);
+	unsigned now = atomic_fetch_add(&s->crowd->n_working, 1) + 1, most = atomic_load(&s->crowd->n_most);
+
+	while (now > most && !atomic_compare_exchange_weak(&s->crowd->n_most, &most, now))
+		;
+	s->n_worked++;
+	atomic_fetch_sub(&s->crowd->n_working, 1);
+}
+
+static void sum_done(struct job *job)
+{
+	struct sum *s = container_of(job, struct sum, job);
+
+	s->n_done++;
+	s->done_on_loop = pthread_equal(pthread_self(), s->crowd->loop_thread);
+	s->crowd->order[s->crowd->n_done++] = s->id;
+}
+
+static void crowd_submit(struct crowd *c, struct loop *loop, struct pool *pool)
+{
+	*c = (struct crowd){.pool = pool, .loop = loop, .loop_thread = pthread_self()};
+	for (unsigned i = 0; i < N_JOBS; i++) {
+		c->sums[i] = (struct sum){.job = {.work = sum_work, .done = sum_done}, .crowd = c, .id = i};
+		pool_submit(pool, loop, &c->sums[i].job);
+	}
+	assert(c->n_done == 0);
+}
+
+static void check_once_and_on_the_loop(struct crowd *c)
+{
+	assert_int_equal(c->n_done, N_JOBS);
+	for (unsigned i = 0; i < N_JOBS; i++) {
+		assert_int_equal(c->sums[i].n_worked, 1);
+		assert_int_equal(c->sums[i].n_done, 1);
+		assert_true(c->sums[i].done_on_loop);
+	}
+}
+
+static void threads_do_each_job_once(void **state)
+{
+	AUTO(pool) struct pool *pool = NULL;
+	AUTO(loop) struct loop *loop = NULL;
+	static struct crowd c;
+
+	assert_int_equal(pool_new(N_THREADS, &pool), 0);
+	assert_int_equal(loop_new(&loop), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		crowd_submit(&c, loop, pool);
+		assert_int_equal(loop_run(loop), 0);
+		check_once_and_on_the_loop(&c);
+		assert_true(c.n_most >= 1 && c.n_most <= N_THREADS);
+	}
+}
+
+static void virtual_time_does_jobs_in_order_on_one_thread(void **state)
+{
+	AUTO(pool) struct pool *pool = NULL;
+	AUTO(loop) struct loop *loop = NULL;
+	static struct crowd c;
+
+	assert_int_equal(pool_new(N_THREADS, &pool), 0);
+	assert_int_equal(loop_new_virtual(&loop), 0);
+	crowd_submit(&c, loop, pool);
+	assert_int_equal(loop_run(loop), 0);
+	check_once_and_on_the_loop(&c);
+	assert_int_equal(c.n_most, 1);
+	for (unsigned i = 0; i < N_JOBS; i++)
+		assert_int_equal(c.order[i], i);
+}
+
+static void *own_loop_main(void *arg)
+{
+	struct crowd *c = arg;
+	struct pool *pool = c->pool;
+	struct loop *loop;
+
+	if (loop_new(&loop) < 0)
+		return NULL;
+	crowd_submit(c, loop, pool);
+	loop_run(loop);
+	loop_free(loop);
+	return NULL;
+}
+
+static void several_loops_share_a_pool(void **state)
+{
+	AUTO(pool) struct pool *pool = NULL;
+	static struct crowd crowds[4];
+	pthread_t threads[4];
+
+	assert_int_equal(pool_new(N_THREADS, &pool), 0);
+	for (unsigned i = 0; i < N_ELEMS(threads); i++) {
+		crowds[i].pool = pool;
+		assert_int_equal(pthread_create(&threads[i], NULL, own_loop_main, &crowds[i]), 0);
+	}
+	for (unsigned i = 0; i < N_ELEMS(threads); i++) {
+		pthread_join(threads[i], NULL);
+		check_once_and_on_the_loop(&crowds[i]);
+	}
+}
+
+/* Jobs that submit jobs, on a pool of one thread. */
+struct chain {
+	struct job job;
+	struct pool *pool;
+	struct loop *loop;
+	unsigned left;
+};
+
+static void chain_work(struct job *job)
+{
+	container_of(job, struct chain, job)->left--;
+}
+
+static void chain_done(struct job *job)
+{
+	struct chain *c = container_of(job, struct chain, job);
+
+	if (c->left)
+		pool_submit(c->pool, c->loop, job);
+}
+
+static void a_done_job_may_be_submitted_again(void **state)
+{
+	AUTO(pool) struct pool *pool = NULL;
+	AUTO(loop) struct loop *loop = NULL;
+	struct chain c;
+
+	assert_int_equal(pool_new(1, &pool), 0);
+	assert_int_equal(loop_new(&loop), 0);
+	c = (struct chain){.job = {.work = chain_work, .done = chain_done}, .pool = pool, .loop = loop, .left = 50};
+	pool_submit(pool, loop, &c.job);
+	assert_int_equal(loop_run(loop), 0);
+	assert_int_equal(c.left, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_do_each_job_once),
+		cmocka_unit_test(virtual_time_does_jobs_in_order_on_one_thread),
+		cmocka_unit_test(several_loops_share_a_pool),
+		cmocka_unit_test(a_done_job_may_be_submitted_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
