@@ -3,6 +3,7 @@
 #include "wire/recipe.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/rd.h"

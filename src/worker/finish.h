@@ -3,7 +3,7 @@
  * The owner's one copy: uint8 HWC pixels out of a worker's memory into a batch slot, converted, normalised and laid
  * out on the way. The only pixel code outside the worker. A value v of channel c becomes table[c][v], computed in
  * IEEE double and rounded once (to nearest, ties to even) to the dtype: uint8 is v itself; a float is v / 255, and with
- * normalize (v / 255 - mean[c]) / std[c]. doc/design/0004-finish.md.
+ * normalize (v / 255 - mean[c]) / std[c]; a fourth channel is never normalised. doc/design/0004-finish.md.
  */
 #ifndef OLDDOG_WORKER_FINISH_H
 #define OLDDOG_WORKER_FINISH_H
@@ -18,6 +18,9 @@ struct finish {
 	enum layout layout;
 	uint32_t table[4][256];	/* bit patterns of the dtype, per channel */
 };
+
+/* The bits of x rounded to d, which is one of the float dtypes of images: to nearest, ties to even. */
+uint32_t finish_round(enum dtype d, double x);
 
 void finish_init(struct finish *f, const struct recipe_field *field);
 /* from: h * w * c uint8. to: h * w * c elements, aligned to the element. c is 1..4. */
