@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rd.h"
 #include "base/scope.h"
 
@@ -12,6 +13,7 @@
 /* A DONE's shape: more than any recipe can ask for is nonsense before it is multiplied. */
 #define WORKMSG_MAX_SIDE 65535u
 #define WORKMSG_MAX_CHANNELS 4u
+#define WORKMSG_SUM_AT (WORKMSG_BYTES - 8)
 
 /* A writer into a record; the longest body, DONE with its words, ends at byte 208. */
 struct wr {
@@ -61,6 +63,8 @@ void workmsg_encode(const struct workmsg *m, uint8_t to[WORKMSG_BYTES])
 	put_le(&w, WORKMSG_MAGIC, 4);
 	put_le(&w, m->type, 4);
 	put_body(&w, m);
+	w.at = to + WORKMSG_SUM_AT;
+	put_le(&w, xxh64_of(to, WORKMSG_SUM_AT), 8);
 }
 
 static void take_ready(struct rd *r, struct workmsg *m)
@@ -113,11 +117,15 @@ static bool take_done(struct rd *r, struct workmsg *m)
 
 int workmsg_decode(const void *p, size_t n, struct workmsg *ret)
 {
-	struct rd r = rd_of(p, n);
+	struct rd r = rd_of(p, n), sum;
 	struct workmsg m = {0};
 	bool good = true;
 
 	if (n != WORKMSG_BYTES || rd_u32(&r) != WORKMSG_MAGIC)
+		return E_PROTOCOL;
+	r.end -= sizeof(uint64_t);
+	sum = rd_of(r.end, sizeof(uint64_t));
+	if (rd_u64(&sum) != xxh64_of(p, WORKMSG_SUM_AT))
 		return E_PROTOCOL;
 	m.type = rd_u32(&r);
 	switch (m.type) {

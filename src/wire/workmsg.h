@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an owner and its worker say to each other: 256-byte records over SOCK_SEQPACKET (CONTRACTS C7). Sizes come only
- * from these records, never from shared memory, and are checked here.
+ * from these records, never from shared memory, and are checked here. The last 8 bytes are XXH3-64 of the others, so that a
+ * record that was changed on its way (by a test's faults, or by a bug) is a broken protocol and never another message.
  */
 #ifndef OLDDOG_WIRE_WORKMSG_H
 #define OLDDOG_WIRE_WORKMSG_H

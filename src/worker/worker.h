@@ -26,16 +26,19 @@ struct worker_conf {
 	size_t out_bytes;		/* of each worker's output memory */
 	uint64_t time_limit_ns;		/* of one work, by loop_now(); not deterministic: kills and retries */
 	size_t memory_limit_bytes;	/* of a worker's address space beyond the shared memories; likewise */
-	unsigned queue_depth;		/* works that may wait inside one worker; 0: 2 */
-	unsigned max_attempts;		/* fresh workers that a work is given before it fails; 0: 3 */
+	unsigned queue_depth;		/* works inside one worker, the one under way included; 0: 2; at most 64 */
+	unsigned max_attempts;		/* workers that may end over one work before it fails; 0: 3 */
 	const char *program;		/* path of olddog-worker; NULL: beside this program */
 	/*
-	 * For tests on virtual time: makes a worker behind a memory pipe in place of a process. Gets the recipe, the
-	 * two memories and the other end (which it takes); NULL: a process.
+	 * For tests on virtual time: makes a worker behind a memory pipe in place of a process, and ends it. spawn gets
+	 * the recipe, the two memories and the other end (which it takes, also when it fails); kill gets what it gave.
+	 * worker/serve.h has both. NULL: processes.
 	 */
 	int (*spawn)(void *ctx, struct loop *loop, const struct recipe *recipe, const uint8_t *in, size_t in_bytes,
-		uint8_t *out, size_t out_bytes, struct conn *end);
+		uint8_t *out, size_t out_bytes, struct conn *end, void **ret_worker);
+	void (*kill)(void *ctx, void *worker);
 	void *spawn_ctx;
+	struct pipe_faults faults;	/* of those pipes; each has its own seed, from this one's */
 };
 
 /* Spaces in the input arena. */
@@ -55,21 +58,28 @@ struct work {
 	void (*done)(struct work *w);	/* on the loop, exactly once, never inside worker_submit() */
 	void *ctx;
 	/* Results, valid from done() to worker_release(). */
-	int r;				/* 0, or a code of base/err.h; E_WORKER_* after max_attempts */
+	/*
+	 * 0; E_BAD_SAMPLE, E_REFUSED_SAMPLE, E_LIMIT; -ENOSPC: out_bytes was too small, words say what is needed;
+	 * -E2BIG: in or out_bytes can never fit; after max_attempts E_WORKER_DIED, E_WORKER_TIMEOUT or -ENOMEM
+	 * (the memory limit); -ECANCELED.
+	 */
+	int r;
 	const uint8_t *pixels;		/* h * w * c bytes; may change under a hostile worker: copy once, then look */
 	uint32_t h, w, c, n_warnings;
 	uint64_t checksum;		/* of the pixels, by the worker */
 	char words[160];
-	unsigned attempts;		/* fresh workers used */
+	unsigned attempts;		/* workers that ended over it */
 	/* The pool's own. */
 	struct list list;
-	struct worker_proc *proc;
-	uint64_t out_offset, out_held, seq, deadline_ns;
-	bool cancelled;
+	struct worker_out *out;
+	uint64_t out_offset, seq;
 };
 
 int worker_pool_new(const struct worker_conf *conf, struct worker_pool **ret_pool, struct err *e);
-/* Kills what runs. Works that have not ended get done(-ECANCELED) before this returns. */
+/*
+ * Kills what runs. Works that have not ended get done(-ECANCELED) before this returns; pixels are gone after it. Not from
+ * inside done(). Workers also end when the thread that made them, or its process, ends.
+ */
 void worker_pool_free(struct worker_pool *pool);
 DEFINE_AUTO(worker_pool);
 
@@ -79,12 +89,19 @@ void worker_in_free(struct worker_pool *pool, struct worker_in *in);
 /* Called on the loop after space became free, when an alloc had been refused. One listener. */
 void worker_on_room(struct worker_pool *pool, void (*fn)(void *ctx), void *ctx);
 
+/* Cannot fail, needs no memory. Workers are started when there is work for them. */
 void worker_submit(struct worker_pool *pool, struct work *w);
-/* Ends the use of a work's pixels; its output room is free again. The input stays the caller's. */
+/* Once after each done(): ends the use of the pixels, their room is free again. The input stays the caller's. */
 void worker_release(struct worker_pool *pool, struct work *w);
+/* Whether a byte for byte copy of a work's pixels is what the worker made (by its checksum). */
+bool worker_check(const struct work *w, const void *copy);
 
 struct worker_counts {
-	uint64_t n_done, n_bad, n_killed_time, n_died, n_spawned;
+	uint64_t n_done;		/* works that ended with a result, r == 0 */
+	uint64_t n_bad;			/* with E_BAD_SAMPLE, E_REFUSED_SAMPLE or E_LIMIT */
+	uint64_t n_killed_time;		/* workers */
+	uint64_t n_died;		/* workers that ended otherwise while they had work, or broke the protocol */
+	uint64_t n_spawned;
 	uint64_t cpu_ns;	/* user and system, of ended workers and, by their own clocks, of living ones */
 };
 
