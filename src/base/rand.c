@@ -24,18 +24,24 @@ struct philox_key philox_key_of(uint64_t seed, const char *purpose)
 
 void philox(struct philox_key key, uint64_t position, uint32_t field, uint32_t draw, uint32_t ret[4])
 {
-	uint32_t c[4] = {(uint32_t)position, (uint32_t)(position >> 32), field, draw};
+	/* Six scalars: as an array, gcc moves them through a vector register, and a block costs four times as much. */
+	uint32_t c0 = (uint32_t)position, c1 = (uint32_t)(position >> 32), c2 = field, c3 = draw;
+	uint32_t k0 = key.k[0], k1 = key.k[1];
 
 	for (unsigned round = 0; round < 10; round++) {
-		uint64_t a = (uint64_t)0xD2511F53u * c[0], b = (uint64_t)0xCD9E8D57u * c[2];
-		uint32_t next[4] = {(uint32_t)(b >> 32) ^ c[1] ^ key.k[0], (uint32_t)b,
-			(uint32_t)(a >> 32) ^ c[3] ^ key.k[1], (uint32_t)a};
+		uint64_t a = (uint64_t)0xD2511F53u * c0, b = (uint64_t)0xCD9E8D57u * c2;
 
-		memcpy(c, next, sizeof(c));
-		key.k[0] += 0x9E3779B9u;
-		key.k[1] += 0xBB67AE85u;
+		c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+		c1 = (uint32_t)b;
+		c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+		c3 = (uint32_t)a;
+		k0 += 0x9E3779B9u;
+		k1 += 0xBB67AE85u;
 	}
-	memcpy(ret, c, sizeof(c));
+	ret[0] = c0;
+	ret[1] = c1;
+	ret[2] = c2;
+	ret[3] = c3;
 }
 
 double uniform_of(uint32_t u)
