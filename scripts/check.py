@@ -83,7 +83,7 @@ def heads():
         elif not (len(lines) > 1 and lines[1].startswith("/*")) and not (ROOT / path).with_suffix(".h").exists():
             yield f"{path}:2: no comment that says what the file is"
     for path in files("scripts/*", "bench/*", "demo/*", ".ci/*", "*.py"):
-        if path.suffix in (".txt", ".tsv", ".md", ".json", ".yaml"):
+        if path.suffix in (".txt", ".tsv", ".md", ".json", ".yaml", ".build"):
             continue
         if "SPDX-License-Identifier: Apache-2.0" not in "".join(text(path).splitlines()[:4]):
             yield f"{path}: no SPDX-License-Identifier in its first lines"
