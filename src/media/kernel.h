@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner loops of a resize, as a table so that another set (for a wider instruction set) is one more file and one
+ * more line in kernel_best(). Every set gives the same bytes: integer sums, rounded and clamped once.
+ */
+#ifndef OLDDOG_MEDIA_KERNEL_H
+#define OLDDOG_MEDIA_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "media/coeff.h"
+
+struct kernel {
+	const char *name;
+	/* One row: to[i] is the weighted sum of from's samples in window i, for each of c channels (1 or 3). */
+	void (*horizontal)(const struct coeff *x, const uint8_t *from, uint8_t *to, unsigned c);
+	/* One row: the weighted sum of n_rows rows, stride apart, for each of n bytes. */
+	void (*vertical)(const int32_t *weights, uint32_t n_rows, const uint8_t *from, size_t stride, uint8_t *to, size_t n);
+};
+
+extern const struct kernel kernel_scalar;
+
+/* The fastest set that this CPU can run. */
+const struct kernel *kernel_best(void);
+
+#endif
