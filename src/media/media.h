@@ -38,7 +38,7 @@ struct media_info {
 /* From the head of a file, nothing decoded. E_BAD_SAMPLE, E_REFUSED_SAMPLE. */
 int media_probe(const uint8_t *in, size_t n, struct media_info *ret, struct media_result *words);
 
-/* SHA-256 over a golden corpus decoded by this build (CONTRACTS C9). Computed once. */
+/* SHA-256 over what this build makes of a golden corpus. Computed once; 0, -ENOMEM. */
 int media_fingerprint(uint8_t ret[32]);
 
 #endif

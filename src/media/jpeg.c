@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JPEG by libjpeg-turbo, with its defaults of accurate integer DCT and smooth chroma upsampling, which are bit-equal from
+ * 2.1.5 to 3.2. The library reports errors by a jump, so all calls of it are made inside functions that guarded() runs:
+ * these keep nothing of their own that would have to be released.
+ */
+#include "media/image.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+#include "media/exif.h"
+#include "media/pixel.h"
+#include "media/scratch.h"
+
+#define APP1 (JPEG_APP0 + 1)
+/* A progressive picture has about ten; a hostile file could have one for each few bytes, over all its pixels. */
+#define MAX_SCANS 128
+
+struct jpeg {
+	struct jpeg_decompress_struct cinfo;
+	struct jpeg_error_mgr err;
+	struct jpeg_progress_mgr progress;
+	jmp_buf jump;
+	struct image *im;
+	struct box box;			/* of jpeg_read */
+	const struct plane *to;
+	int r;				/* why it jumped */
+};
+
+static struct jpeg *jpeg_of(j_common_ptr cinfo)
+{
+	return cinfo->client_data;
+}
+
+static bool is_refused(int msg_code)
+{
+	return msg_code == JERR_BAD_PRECISION || msg_code == JERR_SOF_UNSUPPORTED || msg_code == JERR_CONVERSION_NOTIMPL ||
+		msg_code == JERR_ARITH_NOTIMPL || msg_code == JERR_IMAGE_TOO_BIG || msg_code == JERR_COMPONENT_COUNT;
+}
+
+static int error_code(int msg_code)
+{
+	if (msg_code == JERR_OUT_OF_MEMORY || msg_code == JERR_NO_BACKING_STORE)
+		return -ENOMEM;
+	return is_refused(msg_code) ? E_REFUSED_SAMPLE : E_BAD_SAMPLE;
+}
+
+/* The entropy-coded data are not what they should be: what the decoder makes of them from here on is invented. */
+static bool is_damage(int msg_code)
+{
+	return msg_code == JWRN_HIT_MARKER || msg_code == JWRN_HUFF_BAD_CODE || msg_code == JWRN_MUST_RESYNC ||
+		msg_code == JWRN_JPEG_EOF || msg_code == JWRN_ARITH_BAD_CODE;
+}
+
+static __attribute__((noreturn)) void jump_out(struct jpeg *j, int code)
+{
+	j->r = code;
+	longjmp(j->jump, 1);
+}
+
+static void on_error(j_common_ptr cinfo)
+{
+	struct jpeg *j = jpeg_of(cinfo);
+	char text[JMSG_LENGTH_MAX];
+
+	j->err.format_message(cinfo, text);
+	jump_out(j, image_fail(j->im, error_code(j->err.msg_code), "%.120s", text));
+}
+
+/*
+ * Decoding runs through the entropy-coded rows above a box as well, and never past its last, so damage that is seen lies
+ * in a row that the box needs.
+ */
+static void on_message(j_common_ptr cinfo, int level)
+{
+	struct jpeg *j = jpeg_of(cinfo);
+	char text[JMSG_LENGTH_MAX];
+
+	if (level >= 0)
+		return;
+	j->im->n_warnings++;
+	if (!is_damage(j->err.msg_code))
+		return;
+	j->err.format_message(cinfo, text);
+	jump_out(j, image_fail(j->im, E_BAD_SAMPLE, "%.90s (by row %u of %u)", text, j->cinfo.output_scanline,
+		j->cinfo.image_height));
+}
+
+static void on_output(j_common_ptr cinfo)
+{
+}
+
+static void on_progress(j_common_ptr cinfo)
+{
+	struct jpeg *j = jpeg_of(cinfo);
+
+	if (j->cinfo.input_scan_number > MAX_SCANS)
+		jump_out(j, image_fail(j->im, E_LIMIT, "more than %d scans", MAX_SCANS));
+}
+
+/* The one place that jumps land in. */
+static int guarded(struct jpeg *j, void (*fn)(struct jpeg *j))
+{
+	j->r = 0;
+	if (setjmp(j->jump) == 0)
+		fn(j);
+	return j->r;
+}
+
+static uint8_t saved_orientation(const struct jpeg_decompress_struct *cinfo)
+{
+	for (jpeg_saved_marker_ptr m = cinfo->marker_list; m; m = m->next) {
+		if (m->data_length >= 6 && memcmp(m->data, "Exif\0", 6) == 0)
+			return exif_orientation(m->data, m->data_length);
+	}
+	return 1;
+}
+
+static void open_inside(struct jpeg *j)
+{
+	struct jpeg_decompress_struct *cinfo = &j->cinfo;
+	struct image *im = j->im;
+
+	jpeg_create_decompress(cinfo);
+	cinfo->progress = &j->progress;
+	jpeg_mem_src(cinfo, im->in, im->n);
+	jpeg_save_markers(cinfo, APP1, 0xffff);
+	jpeg_read_header(cinfo, TRUE);
+	im->info.w = cinfo->image_width;
+	im->info.h = cinfo->image_height;
+	im->info.progressive = cinfo->progressive_mode;
+	im->info.orientation = saved_orientation(cinfo);
+	im->c = cinfo->num_components == 1 ? 1 : 3;
+}
+
+static int jpeg_open(struct image *im)
+{
+	struct jpeg *j = mem_zalloc(sizeof(*j));
+	int r;
+
+	if (!j)
+		return -ENOMEM;
+	im->state = j;
+	j->im = im;
+	j->cinfo.err = jpeg_std_error(&j->err);
+	j->cinfo.client_data = j;
+	j->err.error_exit = on_error;
+	j->err.emit_message = on_message;
+	j->err.output_message = on_output;
+	j->progress.progress_monitor = on_progress;
+	r = guarded(j, open_inside);
+	if (r == 0 && j->cinfo.num_components == 2)
+		return image_fail(im, E_REFUSED_SAMPLE, "two components: neither grey, colour nor CMYK");
+	return r;
+}
+
+/* What the library gives for each pixel, and how that becomes what is wanted. */
+static row_fn *choose_conversion(struct jpeg_decompress_struct *cinfo, uint32_t c)
+{
+	if (cinfo->num_components == 1) {
+		cinfo->out_color_space = JCS_GRAYSCALE;
+		return row_gray;
+	}
+	if (cinfo->num_components == 4) {
+		cinfo->out_color_space = JCS_CMYK;
+		return c == 1 ? row_cmyk_to_gray : row_cmyk_to_rgb;
+	}
+	cinfo->out_color_space = JCS_RGB;
+	return c == 1 ? row_rgb_to_gray : row_rgb;
+}
+
+/*
+ * A progressive file may end before its coefficients have all their bits; the library then smooths blocks by their
+ * neighbours, and a region decoded alone would differ from the same region of the whole.
+ */
+static bool will_smooth(const struct jpeg_decompress_struct *cinfo)
+{
+	if (!cinfo->progressive_mode || !cinfo->coef_bits)
+		return false;
+	for (int c = 0; c < cinfo->num_components; c++) {
+		for (int k = 0; k < DCTSIZE2; k++) {
+			if (cinfo->coef_bits[c][k] != 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Narrows the output to the box's columns and one more on each side, where there is one: with subsampled chroma the
+ * outermost column lacks the neighbour that upsampling looks at. Returns the column that output then begins at.
+ */
+static uint32_t crop_columns(struct jpeg *j)
+{
+	JDIMENSION x = j->box.x > 0 ? j->box.x - 1 : 0;
+	JDIMENSION end = MIN(j->box.x + j->box.w + 1, j->cinfo.output_width), w = end - x;
+
+	if (w == j->cinfo.output_width)
+		return 0;
+	jpeg_crop_scanline(&j->cinfo, &x, &w);
+	return x;
+}
+
+static void skip_rows(struct jpeg *j, uint32_t n)
+{
+	if (n > 0 && jpeg_skip_scanlines(&j->cinfo, n) != n)
+		jump_out(j, image_fail(j->im, E_BAD_SAMPLE, "rows are missing"));
+}
+
+static void read_row(struct jpeg *j, uint8_t *to)
+{
+	JSAMPROW row = to;
+
+	if (jpeg_read_scanlines(&j->cinfo, &row, 1) != 1)
+		jump_out(j, image_fail(j->im, E_BAD_SAMPLE, "rows are missing"));
+}
+
+static void read_inside(struct jpeg *j)
+{
+	struct jpeg_decompress_struct *cinfo = &j->cinfo;
+	row_fn *convert = choose_conversion(cinfo, j->to->c);
+	uint32_t first_x, y = 0;
+	uint8_t *line;
+	bool direct;
+
+	jpeg_start_decompress(cinfo);
+	if (will_smooth(cinfo)) {
+		first_x = 0;
+	} else {
+		first_x = crop_columns(j);
+		skip_rows(j, y = j->box.y);
+	}
+	j->r = scratch_get(SCRATCH_LINE, (size_t)cinfo->output_width * (size_t)cinfo->output_components, &line);
+	if (j->r < 0)
+		return;
+	for (; y < j->box.y; y++)
+		read_row(j, line);
+	direct = cinfo->output_width == j->box.w && (convert == row_rgb || convert == row_gray);
+	for (uint32_t i = 0; i < j->box.h; i++) {
+		uint8_t *to = plane_row(j->to, i);
+
+		read_row(j, direct ? to : line);
+		if (!direct)
+			convert(to, line + (size_t)(j->box.x - first_x) * (size_t)cinfo->output_components, j->box.w);
+	}
+}
+
+static int jpeg_read(struct image *im, struct box box, const struct plane *to)
+{
+	struct jpeg *j = im->state;
+
+	j->box = box;
+	j->to = to;
+	return guarded(j, read_inside);
+}
+
+static void destroy_inside(struct jpeg *j)
+{
+	jpeg_destroy_decompress(&j->cinfo);
+}
+
+static void jpeg_close(struct image *im)
+{
+	if (im->state)
+		(void)guarded(im->state, destroy_inside);
+	mem_free(TAKE(im->state));
+}
+
+static bool jpeg_sniff(const uint8_t *in, size_t n)
+{
+	return n >= 3 && memcmp(in, "\xff\xd8\xff", 3) == 0;
+}
+
+const struct format format_jpeg = {
+	.id = MEDIA_JPEG,
+	.name = "JPEG",
+	.sniff = jpeg_sniff,
+	.open = jpeg_open,
+	.read = jpeg_read,
+	.close = jpeg_close,
+};

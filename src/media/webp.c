@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * WebP by libwebp. An animated file gives its first frame, laid on a canvas of black, as Pillow gives it once alpha is
+ * dropped. libwebp cannot decode a region exactly, so the frame is decoded whole.
+ */
+#include "media/image.h"
+
+#include <string.h>
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+#include "media/exif.h"
+#include "media/pixel.h"
+#include "media/scratch.h"
+
+struct webp {
+	WebPDemuxer *demux;
+	WebPDemuxState state;
+};
+
+static uint8_t find_orientation(const WebPDemuxer *demux)
+{
+	WebPChunkIterator it;
+	uint8_t found = 1;
+
+	if (WebPDemuxGetChunk(demux, "EXIF", 1, &it))
+		found = exif_orientation(it.chunk.bytes, it.chunk.size);
+	WebPDemuxReleaseChunkIterator(&it);
+	return found;
+}
+
+static int webp_open(struct image *im)
+{
+	const WebPData data = {.bytes = im->in, .size = im->n};
+	struct webp *w = mem_zalloc(sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	im->state = w;
+	w->demux = WebPDemuxPartial(&data, &w->state);
+	if (!w->demux || w->state < WEBP_DEMUX_PARSED_HEADER)
+		return image_fail(im, E_BAD_SAMPLE, "the header is broken or cut off");
+	im->info.w = WebPDemuxGetI(w->demux, WEBP_FF_CANVAS_WIDTH);
+	im->info.h = WebPDemuxGetI(w->demux, WEBP_FF_CANVAS_HEIGHT);
+	im->info.orientation = find_orientation(w->demux);
+	im->c = 3;
+	return 0;
+}
+
+static int status_code(struct image *im, VP8StatusCode status)
+{
+	if (status == VP8_STATUS_OUT_OF_MEMORY)
+		return -ENOMEM;
+	if (status == VP8_STATUS_UNSUPPORTED_FEATURE)
+		return image_fail(im, E_REFUSED_SAMPLE, "a feature that libwebp does not have");
+	return image_fail(im, E_BAD_SAMPLE, "the data are broken or cut off (libwebp status %d)", (int)status);
+}
+
+/* Into its place on the canvas, which the demuxer has checked it to lie within. */
+static int decode_frame(struct image *im, const WebPIterator *frame, const struct plane *canvas)
+{
+	uint8_t *p = plane_row(canvas, (uint32_t)frame->y_offset) + (size_t)3 * (uint32_t)frame->x_offset;
+	WebPDecoderConfig config;
+	VP8StatusCode status;
+
+	if (!WebPInitDecoderConfig(&config))
+		return image_fail(im, E_REFUSED_SAMPLE, "libwebp is of another version than its headers");
+	config.output.colorspace = MODE_RGB;
+	config.output.is_external_memory = 1;
+	config.output.u.RGBA.rgba = p;
+	config.output.u.RGBA.stride = (int)canvas->stride;
+	config.output.u.RGBA.size = (size_t)(canvas->p + canvas->stride * canvas->h - p);
+	status = WebPDecode(frame->fragment.bytes, frame->fragment.size, &config);
+	return status == VP8_STATUS_OK ? 0 : status_code(im, status);
+}
+
+static int decode_canvas(struct image *im, const struct plane *canvas)
+{
+	struct webp *w = im->state;
+	WebPIterator frame;
+	int r;
+
+	if (w->state != WEBP_DEMUX_DONE)
+		return image_fail(im, E_BAD_SAMPLE, "the file is cut off");
+	if (!WebPDemuxGetFrame(w->demux, 1, &frame))
+		return image_fail(im, E_BAD_SAMPLE, "there is no frame in it");
+	if ((uint32_t)frame.width != canvas->w || (uint32_t)frame.height != canvas->h)
+		memset(canvas->p, 0, canvas->stride * canvas->h);
+	r = decode_frame(im, &frame, canvas);
+	WebPDemuxReleaseIterator(&frame);
+	return r;
+}
+
+static int webp_read(struct image *im, struct box box, const struct plane *to)
+{
+	struct plane canvas = {.w = im->info.w, .h = im->info.h, .c = 3, .stride = (size_t)3 * im->info.w};
+	row_fn *convert = to->c == 1 ? row_rgb_to_gray : row_rgb;
+	int r;
+
+	if (to->c == 3 && to->w == canvas.w && to->h == canvas.h)
+		return decode_canvas(im, to);
+	r = scratch_get(SCRATCH_WHOLE, canvas.stride * canvas.h, &canvas.p);
+	r = r < 0 ? r : decode_canvas(im, &canvas);
+	for (uint32_t y = 0; r == 0 && y < box.h; y++)
+		convert(plane_row(to, y), plane_row(&canvas, box.y + y) + (size_t)3 * box.x, box.w);
+	return r;
+}
+
+static void webp_close(struct image *im)
+{
+	struct webp *w = TAKE(im->state);
+
+	if (w)
+		WebPDemuxDelete(w->demux);
+	mem_free(w);
+}
+
+static bool webp_sniff(const uint8_t *in, size_t n)
+{
+	return n >= 12 && memcmp(in, "RIFF", 4) == 0 && memcmp(in + 8, "WEBP", 4) == 0;
+}
+
+const struct format format_webp = {
+	.id = MEDIA_WEBP,
+	.name = "WebP",
+	.sniff = webp_sniff,
+	.open = webp_open,
+	.read = webp_read,
+	.close = webp_close,
+};
