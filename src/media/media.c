@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Header, geometry, decode, operations: one sample from bytes to pixels. */
+#include "media/media.h"
+
+#include <string.h>
+
+#include "media/geometry.h"
+#include "media/image.h"
+
+static int say(struct media_result *ret, int code, const char *words)
+{
+	snprintf(ret->words, sizeof(ret->words), "%s", words);
+	return code;
+}
+
+static int check_pixels(const struct recipe *recipe, struct image *im)
+{
+	uint64_t n_pixels = (uint64_t)im->info.w * im->info.h;
+
+	if (n_pixels <= recipe->max_pixels)
+		return 0;
+	return image_fail(im, E_LIMIT, "%u x %u pixels, the recipe's limit is %llu", im->info.w, im->info.h,
+		(unsigned long long)recipe->max_pixels);
+}
+
+static int run_op(struct image *im, const struct op *op, const struct plane *from, const struct plane *to)
+{
+	switch (op->kind) {
+	case OP_DECODE:
+		return image_read(im, op->box, to);
+	case OP_RESIZE:
+		return resize_run(&op->resize, kernel_best(), from, to);
+	case OP_TURN:
+		pixel_turn(op->turn, from, to);
+		return 0;
+	case OP_GRAY:
+		pixel_gray(from, to);
+		return 0;
+	case OP_EXPAND:
+		pixel_expand(from, to);
+		return 0;
+	case OP_CUT:
+		pixel_cut(from, op->box.x, op->box.y, to);
+		return 0;
+	case OP_PAD:
+		pixel_pad(from, op->box.x, op->box.y, to);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Each operation from the one scratch plane into the other, the last into out. */
+static int run_ops(struct image *im, const struct geometry *g, uint8_t *out)
+{
+	struct plane from = {.p = NULL}, to;
+	int r;
+
+	for (unsigned i = 0; i < g->n; i++, from = to) {
+		const struct op *op = &g->ops[i];
+
+		to = (struct plane){.p = out, .w = op->w, .h = op->h, .c = op->c, .stride = (size_t)op->w * op->c};
+		if (i + 1 < g->n) {
+			r = scratch_get(i % 2 ? SCRATCH_PLANE_B : SCRATCH_PLANE_A, to.stride * to.h, &to.p);
+			if (r < 0)
+				return r;
+		}
+		r = run_op(im, op, &from, &to);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int run_image(struct image *im, const struct recipe *recipe, const struct recipe_field *field, uint64_t position,
+	uint8_t *out, size_t capacity, struct media_result *ret)
+{
+	struct geometry_source source = {.w = im->info.w, .h = im->info.h, .c = im->c, .orientation = im->info.orientation};
+	struct geometry g;
+	const struct op *last;
+	int r = check_pixels(recipe, im);
+
+	if (r < 0)
+		return r;
+	r = geometry_make(&source, recipe, field, position, &g, im->words);
+	if (r < 0)
+		return r;
+	last = &g.ops[g.n - 1];
+	ret->h = last->h;
+	ret->w = last->w;
+	ret->c = last->c;
+	if ((uint64_t)last->h * last->w > capacity / last->c)
+		return image_fail(im, -ENOSPC, "%ux%ux%u bytes of pixels, there is room for %zu", last->h, last->w, last->c,
+			capacity);
+	return run_ops(im, &g, out);
+}
+
+int media_run(const struct recipe *recipe, unsigned field, uint64_t position, const uint8_t *in, size_t n, uint8_t *out,
+	size_t capacity, struct media_result *ret)
+{
+	struct image im;
+	int r;
+
+	memset(ret, 0, sizeof(*ret));
+	if (n > recipe->max_bytes) {
+		snprintf(ret->words, sizeof(ret->words), "%zu bytes, the recipe's limit is %llu", n,
+			(unsigned long long)recipe->max_bytes);
+		return E_LIMIT;
+	}
+	r = image_open(&im, in, n);
+	if (r == 0) {
+		r = run_image(&im, recipe, &recipe->fields[field], position, out, capacity, ret);
+		image_close(&im);
+	}
+	ret->n_warnings = im.n_warnings;
+	scratch_trim();
+	return r < 0 ? say(ret, r, im.words[0] ? im.words : err_text(r)) : 0;
+}
+
+int media_probe(const uint8_t *in, size_t n, struct media_info *ret, struct media_result *words)
+{
+	struct image im;
+	int r = image_open(&im, in, n);
+
+	memset(words, 0, sizeof(*words));
+	if (r < 0)
+		return say(words, r, im.words[0] ? im.words : err_text(r));
+	image_close(&im);
+	*ret = im.info;
+	return 0;
+}
