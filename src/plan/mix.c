@@ -18,6 +18,7 @@ struct segment {
 
 struct mix {
 	unsigned n_sources, n_segments;
+	unsigned ender;			/* the source that ends the epoch */
 	struct mix_source *sources;
 	struct segment *segments;	/* n_sources at most */
 	uint64_t *taken;		/* each source's draws in a whole epoch; while planning, so far */
@@ -44,7 +45,7 @@ static bool any(const struct mix *m, enum on_end on_end)
 }
 
 /* The source that ends the epoch: of those that stop it the first to be read, or else the last of all. */
-static unsigned ender(const struct mix *m)
+static unsigned find_ender(const struct mix *m)
 {
 	bool stops = any(m, ON_END_STOP);
 	unsigned best = m->n_sources;
@@ -60,29 +61,30 @@ static unsigned ender(const struct mix *m)
 	return best;
 }
 
-/*
- * The order of the leaves: the ender first, then the heaviest, the first of equals. The ender is then on the left all the
- * way down and has its last sample at the end of its share, not at its beginning: two equal sources are both read whole.
- */
+/* The order of the leaves: the heaviest first, the first of equals. */
 static void sort_leaves(const struct mix *m, unsigned *leaves)
 {
-	unsigned first = ender(m);
-
 	for (unsigned i = 0; i < m->n_sources; i++) {
 		unsigned k = i;
 
-		for (; k > 0; k--) {
-			unsigned before = leaves[k - 1];
-
-			if (i != first && (before == first || m->sources[before].weight >= m->sources[i].weight))
-				break;
-			leaves[k] = before;
-		}
+		for (; k > 0 && m->sources[leaves[k - 1]].weight < m->sources[i].weight; k--)
+			leaves[k] = leaves[k - 1];
 		leaves[k] = i;
 	}
 }
 
-/* A segment from begin over these sources; their counts so far are m->taken. */
+static unsigned leaf_of(const unsigned *leaves, unsigned n, unsigned source)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (leaves[i] == source)
+			return i;
+	return 0;
+}
+
+/*
+ * A segment from begin over these sources; their counts so far are m->taken. The ender goes left all the way, so that it
+ * has its last sample at the end of its share and not at its beginning: equal sources are all read whole.
+ */
 static int add_segment(struct mix *m, uint64_t begin, const unsigned *leaves, unsigned n)
 {
 	struct segment *s = &m->segments[m->n_segments];
@@ -99,7 +101,7 @@ static int add_segment(struct mix *m, uint64_t begin, const unsigned *leaves, un
 	}
 	s->begin = begin;
 	s->n = n;
-	s->tree = tree_new(weights, n);
+	s->tree = tree_new(weights, n, leaf_of(leaves, n, m->ender));
 	return s->tree ? 0 : -ENOMEM;
 }
 
@@ -123,13 +125,13 @@ static tree_count until_short(const struct mix *m, const struct segment *s, unsi
 	return tree_until(s->tree, i, m->sources[s->source[i]].len - s->before[i] + 1) - 1;
 }
 
-static void sooner_event(struct event *e, tree_count at, unsigned leaf)
+/* The first event counts; a drop before an epoch's end after the same draw, since it chooses the next draw anew. */
+static void sooner_event(const struct segment *s, struct event *e, tree_count at, unsigned leaf)
 {
-	if (at < e->at)
+	if (at < e->at || (at == e->at && leaf < s->n))
 		*e = (struct event){.at = at, .leaf = leaf};
 }
 
-/* Leaf 0 is the ender, when the epoch is ended by one that stops it. */
 static struct event segment_end(const struct mix *m, const struct segment *s)
 {
 	bool stops = any(m, ON_END_STOP), drops = false;
@@ -143,9 +145,9 @@ static struct event segment_end(const struct mix *m, const struct segment *s)
 		all_read = MAX(all_read, read);
 		drops |= on_end == ON_END_DROP;
 		if (on_end == ON_END_DROP)
-			sooner_event(&e, read, i);
+			sooner_event(s, &e, read, i);
 		else if (on_end == ON_END_STOP)
-			sooner_event(&e, i == 0 ? read : until_short(m, s, i), s->n);
+			sooner_event(s, &e, s->source[i] == m->ender ? read : until_short(m, s, i), s->n);
 	}
 	if (!stops && !drops)
 		e = (struct event){.at = all_read, .leaf = s->n};
@@ -198,6 +200,7 @@ int mix_new(const struct mix_source *sources, unsigned n, bool blocks, struct ph
 	m->blocks = blocks && n > 1;
 	m->key = key;
 	m->endless = !any(m, ON_END_STOP) && !any(m, ON_END_DROP);
+	m->ender = find_ender(m);
 	sort_leaves(m, leaves);
 	r = plan_epoch(m, leaves);
 	if (r < 0)

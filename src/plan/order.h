@@ -63,8 +63,8 @@ uint64_t order_epoch_len(const struct order *o);
 int order_at(struct order *o, uint64_t position, struct order_item *ret);
 /*
  * What stands in for position when its sample is bad: drawn from its window (or source) by (position, attempt),
- * attempt 1..8 (CONTRACTS C3); -EINVAL for others. Never the item itself when there is another, and no two attempts the
- * same while there are enough.
+ * attempt 1..8 (CONTRACTS C3); -EINVAL for others. Attempts of one position are different samples, none of them its own;
+ * when a window is too small for that, the later ones are drawn from the source.
  */
 int order_substitute(struct order *o, uint64_t position, unsigned attempt, struct order_item *ret);
 

@@ -5,9 +5,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 
 struct node {
-	unsigned first, mid, end;	/* leaves first..mid-1 are left, mid..end-1 right; a leaf has end = first + 1 */
+	unsigned first, mid, end;	/* leaves first..mid-1 on one side, mid..end-1 on the other; a leaf is one */
+	bool upper_left;		/* whether mid..end-1 are the left side */
 	uint32_t left, right;		/* nodes */
 	uint32_t parent;
 	uint64_t weight_left, weight;
@@ -102,7 +104,21 @@ static uint32_t add_node(struct tree *t, const uint64_t *weights, uint32_t paren
 	return t->n_nodes++;
 }
 
-struct tree *tree_new(const uint64_t *weights, unsigned n)
+static void split(struct tree *t, const uint64_t *weights, unsigned leftmost, uint32_t number)
+{
+	struct node *node = &t->nodes[number];
+	uint32_t lower, upper;
+
+	node->mid = split_at(weights, node);
+	lower = add_node(t, weights, number, node->first, node->mid);
+	upper = add_node(t, weights, number, node->mid, node->end);
+	node->upper_left = leftmost >= node->mid && leftmost < node->end;
+	node->left = node->upper_left ? upper : lower;
+	node->right = node->upper_left ? lower : upper;
+	node->weight_left = t->nodes[node->left].weight;
+}
+
+struct tree *tree_new(const uint64_t *weights, unsigned n, unsigned leftmost)
 {
 	AUTO(tree) struct tree *t = mem_zalloc(sizeof(*t) + (2 * (size_t)n - 1) * sizeof(t->nodes[0]));
 
@@ -112,17 +128,9 @@ struct tree *tree_new(const uint64_t *weights, unsigned n)
 	if (!t->at)
 		return NULL;
 	add_node(t, weights, 0, 0, n);
-	for (uint32_t i = 0; i < t->n_nodes; i++) {
-		struct node *node = &t->nodes[i];
-
-		if (node->end - node->first == 1)
-			continue;
-		node->mid = split_at(weights, node);
-		for (unsigned k = node->first; k < node->mid; k++)
-			node->weight_left += weights[k];
-		node->left = add_node(t, weights, i, node->first, node->mid);
-		node->right = add_node(t, weights, i, node->mid, node->end);
-	}
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		if (t->nodes[i].end - t->nodes[i].first > 1)
+			split(t, weights, leftmost, i);
 	return TAKE(t);
 }
 
@@ -132,6 +140,11 @@ void tree_free(struct tree *t)
 		return;
 	mem_free(t->at);
 	mem_free(t);
+}
+
+static bool on_left(const struct node *node, unsigned leaf)
+{
+	return (leaf >= node->mid) == node->upper_left;
 }
 
 /* floor(n L / S) without a wider product: n = q S + r, and r L is below 2^64. */
@@ -166,8 +179,8 @@ uint64_t tree_share(const struct tree *t, unsigned leaf, uint64_t n)
 	while (node->end - node->first > 1) {
 		uint64_t left = left_of(node, n);
 
-		n = leaf < node->mid ? left : n - left;
-		node = &t->nodes[leaf < node->mid ? node->left : node->right];
+		n = on_left(node, leaf) ? left : n - left;
+		node = &t->nodes[on_left(node, leaf) ? node->left : node->right];
 	}
 	return n;
 }
@@ -184,7 +197,7 @@ tree_count tree_until(const struct tree *t, unsigned leaf, uint64_t want)
 	while (node != t->nodes && n > 0) {
 		const struct node *up = &t->nodes[node->parent];
 
-		if (leaf < up->mid)
+		if (on_left(up, leaf))
 			n = (n * up->weight + up->weight_left - 1) / up->weight_left;
 		else
 			n = (n - 1) * up->weight / (up->weight - up->weight_left) + 1;

@@ -26,8 +26,11 @@ struct tree;
  * to 0.
  */
 int tree_weights(const double *weights, unsigned n, uint64_t *ret);
-/* Leaves 0..n-1 of these weights, n >= 1. A node's leaves are split where both sides' weights differ least. */
-struct tree *tree_new(const uint64_t *weights, unsigned n);
+/*
+ * Leaves 0..n-1 of these weights, n >= 1. A node's leaves are split where both sides' weights differ least, and the side
+ * with the leaf `leftmost` is the left one: of a share of 1/2 that leaf has draws 1, 3, 5 and the other 0, 2, 4.
+ */
+struct tree *tree_new(const uint64_t *weights, unsigned n, unsigned leftmost);
 void tree_free(struct tree *t);
 DEFINE_AUTO(tree);
 

@@ -293,13 +293,18 @@ static int pool_get(struct window_order *w, uint64_t epoch, uint64_t index, cons
 	return 0;
 }
 
+static void source_place(const struct window_order *w, uint64_t number, struct window_place *ret)
+{
+	ret->shard = find(w->conf.first, w->conf.n_shards, number);
+	ret->sample = number - w->conf.first[ret->shard];
+}
+
 static void pool_place(const struct window_order *w, const struct pool *p, uint64_t slot, struct window_place *ret)
 {
 	uint32_t i;
 
 	if (w->conf.kind != ORDER_WINDOW) {
-		ret->shard = find(w->conf.first, w->conf.n_shards, slot);
-		ret->sample = slot - w->conf.first[ret->shard];
+		source_place(w, slot, ret);
 		return;
 	}
 	i = find(p->first, p->n_pieces, slot);
@@ -307,17 +312,30 @@ static void pool_place(const struct window_order *w, const struct pool *p, uint6
 	ret->sample = p->start[i] + (slot - p->first[i]);
 }
 
-/* One of the n - 1 slots that are not this one; different attempts have different ones while there are enough. */
-static uint64_t other_slot(const struct window_other *o, uint64_t n, uint64_t slot)
+/* One of 0..n-1 that is not own (n > 1); attempts below n have different ones. */
+static uint64_t other_of(const struct window_other *o, uint64_t n, uint64_t own)
 {
 	struct perm perm;
 	uint64_t i;
 
-	if (n == 1)
-		return slot;
 	perm_init(&perm, n - 1, o->key, o->tweak);
 	i = perm_at(&perm, (o->attempt - 1) % (n - 1));
-	return i + (i >= slot);
+	return i + (i >= own);
+}
+
+/* Among the pool's others first; when they are used up, and were bad too, among all of the source. */
+static void place_other(const struct window_order *w, const struct pool *p, uint64_t slot, const struct window_other *o,
+	struct window_place *ret)
+{
+	uint64_t n = w->conf.first[w->conf.n_shards];
+
+	if (o->attempt < p->n) {
+		pool_place(w, p, other_of(o, p->n, slot), ret);
+		return;
+	}
+	pool_place(w, p, slot, ret);
+	if (n > 1)
+		source_place(w, other_of(o, n, w->conf.first[ret->shard] + ret->sample), ret);
 }
 
 int window_at(struct window_order *w, uint64_t epoch, uint64_t index, const struct window_other *other,
@@ -333,7 +351,8 @@ int window_at(struct window_order *w, uint64_t epoch, uint64_t index, const stru
 	if (w->conf.kind != ORDER_SEQUENTIAL)
 		slot = perm_at(&p->perm, slot);
 	if (other)
-		slot = other_slot(other, p->n, slot);
-	pool_place(w, p, slot, ret);
+		place_other(w, p, slot, other, ret);
+	else
+		pool_place(w, p, slot, ret);
 	return 0;
 }

@@ -29,7 +29,10 @@ struct window_place {
 	uint64_t sample;		/* in the shard */
 };
 
-/* The other item that a bad one is replaced by: number attempt - 1 of a permutation, under key and tweak, of the rest. */
+/*
+ * The other item that a bad one is replaced by: number attempt - 1 of a permutation, under key and tweak, of its window's
+ * other samples or, when the window has no more than attempt samples, of the source's other samples.
+ */
 struct window_other {
 	struct philox_key key;
 	uint64_t tweak;
@@ -45,8 +48,8 @@ DEFINE_AUTO(window_order);
 
 
 /*
- * The item at index of the source's epoch or, with other, another one of its window (of the whole source when it is not
- * windowed; itself when it is alone). 0 or -ENOMEM. The last two epochs are remembered, and the last few windows.
+ * The item at index of the source's epoch or, with other, another one (itself when it is alone in its source). 0 or
+ * -ENOMEM. The last two epochs are remembered, and the last few windows.
  */
 int window_at(struct window_order *w, uint64_t epoch, uint64_t index, const struct window_other *other,
 	struct window_place *ret);

@@ -69,7 +69,7 @@ static struct tree *tree_of(const double *weights, unsigned n, uint64_t *ret_int
 	struct tree *t;
 
 	assert_int_equal(tree_weights(weights, n, ret_integers), 0);
-	t = tree_new(ret_integers, n);
+	t = tree_new(ret_integers, n, n / 3);
 	assert_non_null(t);
 	return t;
 }
@@ -166,7 +166,7 @@ static void no_memory_is_told(void **state)
 		mem_fail_nth(nth);
 		r = tree_weights(weights, 3, w);
 		if (r == 0)
-			t = tree_new(w, 3);
+			t = tree_new(w, 3, 0);
 		if (!mem_failed()) {
 			tree_free(t);
 			break;
