@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the engine does next: open a batch, start a sample, or wait. A pure function of the state below; engine.c only
+ * keeps the numbers up to date and obeys, so that the same decisions run in tests and simulations.
+ *
+ * The rule: of everything that could be done now, what is wanted soonest by its stream, where soon is counted in
+ * batches between the one that the stream waits for and the one that the deed serves (its lead). Bytes bound it:
+ * encoded bytes under way, and bytes of batch slots. A bound never stops the last one: with nothing under way a sample
+ * of any size is started, and a stream with nothing ahead gets one batch until the hard limit.
+ */
+#ifndef OLDDOG_FEED_ENGINE_POLICY_H
+#define OLDDOG_FEED_ENGINE_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All above 0. */
+struct engine_limits {
+	uint64_t slot_bytes;	/* of batches that are being made or wait to be taken; prefetch ends there */
+	uint64_t max_bytes;	/* of all slots, held ones too: past it a stream that has nothing ahead is refused */
+	uint64_t read_bytes;	/* encoded bytes under way, from the start of the read to the end of the decode */
+	unsigned max_ahead;	/* batches that a stream has opened and not been given */
+	unsigned n_items;	/* samples under way */
+};
+
+struct policy_stream {
+	bool open;		/* more batches may be opened: not at the end, not failed, not closed */
+	bool wanted;		/* its user asks for a batch now */
+	unsigned n_ahead;	/* batches opened and not yet given */
+	uint64_t next_bytes;	/* room that the next batch is expected to need */
+	bool has_item;		/* a sample of an opened batch waits to be started */
+	unsigned item_lead;	/* how many batches ahead of the one wanted first it is */
+	uint64_t item_bytes;	/* encoded */
+};
+
+struct policy_state {
+	struct engine_limits limits;
+	const struct policy_stream *streams;
+	unsigned n_streams;
+	unsigned first;		/* the stream that wins a tie: whoever had none for longest */
+	uint64_t slot_bytes;	/* of opened and held batches */
+	uint64_t read_bytes;
+	unsigned n_items;
+	bool stalled;		/* a started sample waits for room in the input arena: no other may overtake it */
+};
+
+enum policy_verb { POLICY_WAIT, POLICY_OPEN, POLICY_START, POLICY_REFUSE };
+
+struct policy_action {
+	enum policy_verb verb;
+	unsigned stream;
+};
+
+struct policy_action policy_next(const struct policy_state *s);
+
+#endif

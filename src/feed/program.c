@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where olddog's other programs are. */
+#include "feed/program.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/scope.h"
+
+/* The real path of the file that this code was loaded from. */
+static const char *own_path(char to[PATH_MAX])
+{
+	Dl_info info;
+
+	if (dladdr((void *)&program_find, &info) == 0 || !info.dli_fname)
+		return NULL;
+	/* A program's name may be relative or looked up in PATH; a library's is a path. */
+	return realpath(strstr(info.dli_fname, ".so") ? info.dli_fname : "/proc/self/exe", to);
+}
+
+static char *join_if_there(const char *dir, size_t n_dir, const char *rest, const char *name)
+{
+	char *path = mem_printf("%.*s%s/%s", (int)n_dir, dir, rest, name);
+
+	if (path && access(path, X_OK) == 0)
+		return path;
+	mem_free(path);
+	return NULL;
+}
+
+static char *find_near(const char *self, const char *name)
+{
+	static const char *const rests[] = {"", "/..", "/../..", "/../libexec/olddog"};
+	const char *slash = self ? strrchr(self, '/') : NULL;
+
+	for (unsigned i = 0; slash && i < N_ELEMS(rests); i++) {
+		char *path = join_if_there(self, (size_t)(slash - self), rests[i], name);
+
+		if (path)
+			return path;
+	}
+	return join_if_there(OLDDOG_LIBEXECDIR, strlen(OLDDOG_LIBEXECDIR), "", name);
+}
+
+int program_find(const char *name, char **ret_path, struct err *e)
+{
+	char buf[PATH_MAX];
+	const char *dir = getenv("OLDDOG_LIBEXEC"), *self = dir ? NULL : own_path(buf);
+	char *path = dir ? join_if_there(dir, strlen(dir), "", name) : find_near(self, name);
+
+	if (path) {
+		*ret_path = path;
+		return 0;
+	}
+	if (dir)
+		return err_set(e, -ENOENT, "%s is not in OLDDOG_LIBEXEC=%s", name, dir);
+	return err_set(e, -ENOENT, "%s is neither beside %s nor in %s; OLDDOG_LIBEXEC may name its folder", name,
+			self ? self : "this program", OLDDOG_LIBEXECDIR);
+}

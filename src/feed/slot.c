@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batch slots: memfds that are pooled. */
+#include "feed/slot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+/* Ragged batches differ a little each time: growing in steps keeps the calls few. */
+#define SLOT_STEP (1ull << 16)
+
+static uint64_t round_up(uint64_t n)
+{
+	return (n + SLOT_STEP - 1) / SLOT_STEP * SLOT_STEP;
+}
+
+static int slot_map(struct slot *s, uint64_t n_bytes)
+{
+	void *p;
+
+	if (ftruncate(s->fd, (off_t)n_bytes) < 0)
+		return -errno;
+	if (s->p)
+		p = mremap(s->p, s->n_bytes, n_bytes, MREMAP_MAYMOVE);
+	else
+		p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	s->p = p;
+	return 0;
+}
+
+int slot_grow(struct slot_pool *pool, struct slot *s, uint64_t n_bytes)
+{
+	uint64_t want = round_up(n_bytes);
+	int r;
+
+	if (n_bytes <= s->n_bytes)
+		return 0;
+	if (n_bytes > INT64_MAX - SLOT_STEP)
+		return -ENOMEM;
+	r = slot_map(s, want);
+	if (r < 0)
+		return r;
+	pool->n_bytes += want - s->n_bytes;
+	s->n_bytes = want;
+	return 0;
+}
+
+static int slot_make(struct slot_pool *pool, uint64_t n_bytes, struct slot **ret)
+{
+	struct slot *s = mem_zalloc(sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->fd = memfd_create("olddog-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	r = s->fd < 0 ? -errno : slot_grow(pool, s, n_bytes);
+	if (r == 0 && fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+		r = -errno;
+	if (r < 0) {
+		slot_free(pool, s);
+		return r;
+	}
+	s->id = pool->n_made++;
+	*ret = s;
+	return 0;
+}
+
+int slot_take(struct slot_pool *pool, uint64_t n_bytes, struct slot **ret)
+{
+	struct slot *s = pool->free;
+	int r;
+
+	if (!s)
+		return slot_make(pool, n_bytes, ret);
+	r = slot_grow(pool, s, n_bytes);
+	if (r < 0)
+		return r;
+	pool->free = s->next;
+	*ret = s;
+	return 0;
+}
+
+void slot_put(struct slot_pool *pool, struct slot *s)
+{
+	s->next = pool->free;
+	pool->free = s;
+}
+
+void slot_free(struct slot_pool *pool, struct slot *s)
+{
+	if (!s)
+		return;
+	if (s->p)
+		munmap(s->p, s->n_bytes);
+	fd_closep(&s->fd);
+	pool->n_bytes -= s->n_bytes;
+	mem_free(s);
+}
+
+void slot_pool_release(struct slot_pool *pool)
+{
+	while (pool->free) {
+		struct slot *s = pool->free;
+
+		pool->free = s->next;
+		slot_free(pool, s);
+	}
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine does next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "feed/engine_policy.h"
+
+static const struct engine_limits limits = {.slot_bytes = 1000, .max_bytes = 2000, .read_bytes = 100, .max_ahead = 4,
+	.n_items = 8};
+
+static struct policy_action next(struct policy_state s, const struct policy_stream *streams, unsigned n)
+{
+	s.limits = limits;
+	s.streams = streams;
+	s.n_streams = n;
+	return policy_next(&s);
+}
+
+static void nothing_to_do_is_wait(void **state)
+{
+	const struct policy_stream ended = {.open = false};
+
+	assert_int_equal(next((struct policy_state){0}, NULL, 0).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){0}, &ended, 1).verb, POLICY_WAIT);
+}
+
+static void samples_come_before_further_batches(void **state)
+{
+	const struct policy_stream s = {.open = true, .n_ahead = 1, .next_bytes = 10, .has_item = true, .item_bytes = 5};
+	const struct policy_stream full = {.open = true, .n_ahead = 1, .next_bytes = 10};
+
+	assert_int_equal(next((struct policy_state){.slot_bytes = 10}, &s, 1).verb, POLICY_START);
+	assert_int_equal(next((struct policy_state){.slot_bytes = 10}, &full, 1).verb, POLICY_OPEN);
+}
+
+static void the_stream_with_the_least_ahead_goes_first(void **state)
+{
+	const struct policy_stream s[] = {
+		{.open = true, .n_ahead = 3, .has_item = true, .item_lead = 2, .item_bytes = 1},
+		{.open = true, .n_ahead = 1, .next_bytes = 1},
+		{.open = true, .n_ahead = 3, .has_item = true, .item_lead = 1, .item_bytes = 1},
+	};
+	struct policy_action a = next((struct policy_state){0}, s, 3);
+
+	/* A tie: the one that comes first from `first` on. */
+	assert_int_equal(a.stream, 1);
+	assert_int_equal(a.verb, POLICY_OPEN);
+	a = next((struct policy_state){.first = 2}, s, 3);
+	assert_int_equal(a.stream, 2);
+	assert_int_equal(a.verb, POLICY_START);
+}
+
+static void encoded_bytes_are_bounded_but_never_the_last(void **state)
+{
+	const struct policy_stream s = {.has_item = true, .item_bytes = 60}, huge = {.has_item = true, .item_bytes = 1 << 20};
+
+	assert_int_equal(next((struct policy_state){.read_bytes = 40, .n_items = 1}, &s, 1).verb, POLICY_START);
+	assert_int_equal(next((struct policy_state){.read_bytes = 41, .n_items = 1}, &s, 1).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){.n_items = 1}, &huge, 1).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){.n_items = 0}, &huge, 1).verb, POLICY_START);
+	assert_int_equal(next((struct policy_state){.n_items = 8}, &s, 1).verb, POLICY_WAIT);
+}
+
+static void nothing_overtakes_a_sample_that_waits_for_room(void **state)
+{
+	const struct policy_stream s = {.has_item = true, .item_bytes = 1};
+
+	assert_int_equal(next((struct policy_state){.stalled = true, .n_items = 1}, &s, 1).verb, POLICY_WAIT);
+}
+
+static void prefetch_ends_at_the_slots_limit(void **state)
+{
+	const struct policy_stream s = {.open = true, .n_ahead = 1, .next_bytes = 400};
+	const struct policy_stream deep = {.open = true, .n_ahead = 4, .next_bytes = 1};
+
+	assert_int_equal(next((struct policy_state){.slot_bytes = 600}, &s, 1).verb, POLICY_OPEN);
+	assert_int_equal(next((struct policy_state){.slot_bytes = 601}, &s, 1).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){.slot_bytes = 4}, &deep, 1).verb, POLICY_WAIT);
+}
+
+static void a_stream_with_nothing_ahead_gets_a_batch_until_the_hard_limit(void **state)
+{
+	const struct policy_stream s = {.open = true, .next_bytes = 400, .wanted = true};
+	const struct policy_stream unasked = {.open = true, .next_bytes = 400};
+	const struct policy_stream big = {.open = true, .next_bytes = 1 << 20, .wanted = true};
+
+	assert_int_equal(next((struct policy_state){.slot_bytes = 1600}, &s, 1).verb, POLICY_OPEN);
+	assert_int_equal(next((struct policy_state){.slot_bytes = 1601}, &s, 1).verb, POLICY_REFUSE);
+	assert_int_equal(next((struct policy_state){.slot_bytes = 1601}, &unasked, 1).verb, POLICY_WAIT);
+	/* The first of all may be larger than the limit. */
+	assert_int_equal(next((struct policy_state){.slot_bytes = 0}, &big, 1).verb, POLICY_OPEN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_to_do_is_wait),
+		cmocka_unit_test(samples_come_before_further_batches),
+		cmocka_unit_test(the_stream_with_the_least_ahead_goes_first),
+		cmocka_unit_test(encoded_bytes_are_bounded_but_never_the_last),
+		cmocka_unit_test(nothing_overtakes_a_sample_that_waits_for_room),
+		cmocka_unit_test(prefetch_ends_at_the_slots_limit),
+		cmocka_unit_test(a_stream_with_nothing_ahead_gets_a_batch_until_the_hard_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
