@@ -109,7 +109,7 @@ static int bind_whole(struct spec_in *in, const struct spec_key *k, const struct
 
 int spec_bind_u64(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, void *to)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int r = bind_whole(in, k, n, &v);
 
 	if (r == 0)
@@ -119,7 +119,7 @@ int spec_bind_u64(struct spec_in *in, const struct spec_key *k, const struct spe
 
 int spec_bind_u32(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, void *to)
 {
-	uint64_t v;
+	uint64_t v = 0;
 	int r = bind_whole(in, k, n, &v);
 	uint32_t narrow = (uint32_t)v;
 
