@@ -4,8 +4,11 @@
  * its done() runs on that loop exactly once, never inside the call. store.c is the only caller of the tables, and the
  * only place that checks arguments, splits, merges and retries.
  *
- * URLs: file:///PATH (or a bare path), ram:NAME/PATH, ram-norename:NAME/PATH; a filter is a suffix:
- * file:///data#fault=delay:5ms,fail:0.01&...
+ * URLs: file:///PATH (or a bare path), ram:NAME/PATH, ram-norename:NAME/PATH; filters are a suffix, the first next to
+ * the store: file:///data#fault=delay:5ms,fail:0.01&... (store/url.h tells the grammar, store/fault.c the faults). A
+ * ram: store lives as long as any store of its name is open; the two kinds of a name are two stores.
+ *
+ * Paths within a store are parts between slashes; no part may be "..", empty parts and "." say nothing.
  */
 #ifndef OLDDOG_STORE_STORE_H
 #define OLDDOG_STORE_STORE_H
@@ -19,6 +22,8 @@
 
 #define STORE_VERSION_MAX 128
 #define STORE_NAME_MAX 4096
+#define STORE_MAX_RANGES 65536
+#define STORE_PAGE_ENTRIES 1000	/* of a listing, at most */
 
 struct store;
 
@@ -47,7 +52,8 @@ struct store_entry {
 struct store_listing {
 	struct store_entry *entries;
 	size_t n;
-	bool more;			/* ask again with after = the last name */
+	bool more;			/* ask again with to = the last name */
+	size_t cap;			/* the store's own */
 };
 
 struct store_range {
@@ -55,12 +61,18 @@ struct store_range {
 	uint64_t length;
 	void *buf;			/* the caller's; the store's until done() */
 	uint64_t done;			/* bytes that are right */
-	int r;				/* of this range: 0, or why done < length */
+	int r;				/* of this range: 0, or why done < length; -ENODATA: past the end */
 };
 
 enum store_op {
-	STORE_READ = 1, STORE_STAT, STORE_LIST, STORE_MKDIR, STORE_REMOVE, STORE_RENAME, STORE_CREATE_EXCLUSIVE,
-	STORE_WRITE,	/* whole content, published atomically: create, write, commit */
+	STORE_READ = 1,
+	STORE_STAT,
+	STORE_LIST,
+	STORE_MKDIR,			/* with parents; there already is success */
+	STORE_REMOVE,			/* a file, or an empty directory */
+	STORE_RENAME,			/* in place of what was there, as rename(2) does */
+	STORE_CREATE_EXCLUSIVE,		/* the whole content, or -EEXIST; makes parents */
+	STORE_WRITE,			/* the whole content, in place of what was there, at once; makes parents */
 };
 
 struct store_req {
@@ -73,7 +85,7 @@ struct store_req {
 	struct store_range *ranges;	/* READ. WRITE and CREATE_EXCLUSIVE: one range, the content */
 	unsigned n_ranges;
 	uint64_t deadline_ns;		/* by loop_now(); 0: none. Past it: -ETIMEDOUT */
-	enum store_prio prio;
+	enum store_prio prio;		/* a hint for engines that queue */
 	void (*done)(struct store_req *req);
 	void *ctx;
 	/* Results, valid in done(). */
@@ -85,7 +97,8 @@ struct store_req {
 	struct store_req *next;
 	struct job job;
 	struct timer timer;
-	bool cancelled;
+	_Atomic int cancelled;		/* 0, or the code that cancelled it */
+	bool finished;
 	void *engine;
 };
 
@@ -104,7 +117,10 @@ static inline void store_unrefp(struct store **s)
 #define AUTO_STORE __attribute__((cleanup(store_unrefp)))
 
 void store_submit(struct store *s, struct store_req *req);
-/* Hastens done(-ECANCELED); buffers are the store's until then. */
+/*
+ * Hastens done(-ECANCELED); buffers are the store's until then. Only between store_submit() and done(). A change
+ * (a write, a rename) that has happened all the same is told as it went; so for a deadline.
+ */
 void store_cancel(struct store_req *req);
 void store_listing_release(struct store_listing *l);
 

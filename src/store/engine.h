@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For those who build a store: engines (file:, ram:) and filters (fault). Users of stores want store/store.h.
+ *
+ * A request comes down by submit() and goes up by store_req_finish(), exactly once, on the request's loop. store.c has
+ * checked it (path, ranges, operation), keeps its deadline, and calls done(); an engine only does the work.
+ */
+#ifndef OLDDOG_STORE_ENGINE_H
+#define OLDDOG_STORE_ENGINE_H
+
+#include "base/str.h"
+#include "store/store.h"
+
+struct store_ops {
+	const char *name;
+	/* Required. Starts req; may finish it inside. */
+	void (*submit)(struct store *s, struct store_req *req);
+	/* Hastens the end of req, which has been submitted and has not finished. NULL: nothing can be done. */
+	void (*cancel)(struct store *s, struct store_req *req);
+	/* Required. Frees what embeds s; filters unref next. */
+	void (*free)(struct store *s);
+};
+
+/* Embedded first in the engine's own struct. */
+struct store {
+	const struct store_ops *ops;
+	_Atomic unsigned refs;
+	char *base;	/* what stands before a path in words: "ram:a/"; owned; NULL: nothing */
+};
+
+void store_init(struct store *s, const struct store_ops *ops);
+
+/*
+ * The end of a request, on its loop. r < 0 is of the whole request, and of all its ranges that have no result yet.
+ * 0 of a READ: each range has its done and r.
+ */
+void store_req_finish(struct store_req *req, int r);
+/*
+ * Submits a filter's own request to the store below: as store_submit(), but of checked arguments and without a
+ * deadline's timer, which the request above has.
+ */
+void store_pass(struct store *next, struct store_req *req);
+/* As store_cancel(), with the code that the request above was told (its cancelled). */
+void store_cancel_as(struct store_req *req, int code);
+/* Whether file names a version that is not the one found. */
+bool store_is_stale(const struct store_file *file, const char *version);
+/* How many of n ranges, from the first on, lie in the file without a gap: one call can read them. At least 1. */
+unsigned store_run_length(const struct store_range *ranges, unsigned n);
+/* The part of a read that lies within length: sets done to what can be had, and r when that is not all. */
+void store_range_clip(struct store_range *range, uint64_t length);
+/* Adds an entry to a listing; the name is copied. 0 or -ENOMEM. */
+int store_listing_add(struct store_listing *l, const char *name, const struct store_stat *stat);
+
+/* The schemes: gets what follows the colon. Words name what is wrong with it. */
+int file_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+int ram_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+int ram_norename_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+/* A path of the shell: not decoded, may climb by "..". */
+int file_open_bare(const char *path, struct store **ret_store, char **ret_path, struct err *e);
+
+/* The filters: own next from here on, also when they fail. */
+int fault_open(struct str value, struct store *next, struct store **ret_store, struct err *e);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan of the fault filter, as its URL suffix writes it:
+ *
+ *	#fault=delay:5ms-30ms,slow:0.01:300ms,fail:0.001,short:0.01,stale:0.001,seed:7
+ *
+ * delay: every range waits so long (one time, or a span); slow: with this probability so much longer; fail: -EIO; short:
+ * only a part of a range is read, then -EIO; stale: -ESTALE as if the file had changed. What does not read has no offset;
+ * it meets delay, slow and fail. Times are numbers with ns, us, ms, s; probabilities lie in 0..1.
+ */
+#ifndef OLDDOG_STORE_FAULT_H
+#define OLDDOG_STORE_FAULT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define FAULT_MAX_NS (3600ull * 1000000000ull)
+
+struct fault_conf {
+	uint64_t delay_min_ns, delay_max_ns, slow_ns, seed;
+	double slow_p, fail_p, short_p, stale_p;
+};
+
+/* 0, or -EINVAL with words. */
+int fault_conf_parse(struct str text, struct fault_conf *ret, struct err *e);
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file: the machine's own file systems, through a bounded pool of threads that all stores of this kind share. A file's
+ * version is what stat() says of it, so it changes as fast as the file system's clock ticks and no faster.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "base/scope.h"
+#include "store/engine.h"
+#include "store/file_dir.h"
+#include "store/path.h"
+#include "store/publish.h"
+
+#define POOL_THREADS 16
+#define MAX_IOV 64
+/* Between two looks at whether the request was cancelled. */
+#define MAX_READ_BYTES (16u << 20)
+/* Listings under way whose names are kept. */
+#define MAX_DIRS 4
+
+struct file_store {
+	struct store store;
+	int root_fd;
+	struct pool *pool;
+	pthread_mutex_t lock; /* of dirs; taken on pool threads */
+	struct list dirs;     /* the newest last */
+	unsigned n_dirs;
+};
+
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct pool *shared_pool;
+static unsigned n_pool_users;
+
+static int pool_get(struct pool **ret_pool)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&pool_lock);
+	if (!shared_pool)
+		r = pool_new(POOL_THREADS, &shared_pool);
+	if (r == 0) {
+		n_pool_users++;
+		*ret_pool = shared_pool;
+	}
+	pthread_mutex_unlock(&pool_lock);
+	return r;
+}
+
+static void pool_put(void)
+{
+	pthread_mutex_lock(&pool_lock);
+	if (--n_pool_users == 0)
+		pool_free(TAKE(shared_pool));
+	pthread_mutex_unlock(&pool_lock);
+}
+
+/* A path of the store as one of openat(): "/a" is still below the root. */
+static const char *path_below(const char *path)
+{
+	path += strspn(path, "/");
+	return path[0] ? path : ".";
+}
+
+static uint64_t ns_of(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void stat_of(const struct stat *st, struct store_stat *ret)
+{
+	*ret = (struct store_stat){.kind = STORE_OTHER, .mtime_ns = ns_of(st->st_mtim)};
+	if (S_ISDIR(st->st_mode))
+		ret->kind = STORE_DIR;
+	if (!S_ISREG(st->st_mode))
+		return;
+	ret->kind = STORE_FILE;
+	ret->file.length = (uint64_t)st->st_size;
+	snprintf(ret->file.version, sizeof(ret->file.version), "%llx/%llu/%llu/%llu/%llu", (unsigned long long)st->st_dev,
+		(unsigned long long)st->st_ino, (unsigned long long)st->st_size, (unsigned long long)ns_of(st->st_mtim),
+		(unsigned long long)ns_of(st->st_ctim));
+}
+
+static int stat_at(int dir_fd, const char *path, struct store_stat *ret)
+{
+	struct stat st;
+
+	/* A link to nothing is there all the same. */
+	if (fstatat(dir_fd, path, &st, 0) < 0 &&
+		(errno != ENOENT || fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0))
+		return -errno;
+	stat_of(&st, ret);
+	return 0;
+}
+
+/* Reading. */
+
+/* Adjacent ranges, at most MAX_IOV, from where the first of them that is not full stands. Bytes, 0 is the end. */
+static ssize_t read_some(int fd, struct store_range *ranges, unsigned n)
+{
+	struct iovec iov[MAX_IOV];
+	size_t left = MAX_READ_BYTES;
+	unsigned n_iov = 0;
+	ssize_t r;
+
+	for (unsigned i = 0; i < n && left; i++) {
+		size_t want = MIN(ranges[i].length - ranges[i].done, left);
+
+		iov[n_iov++] = (struct iovec){(uint8_t *)ranges[i].buf + ranges[i].done, want};
+		left -= want;
+	}
+	do
+		r = preadv(fd, iov, (int)n_iov, (off_t)(ranges[0].offset + ranges[0].done));
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : r;
+}
+
+static unsigned count_read(struct store_range *ranges, unsigned n, size_t got)
+{
+	unsigned i = 0;
+
+	for (; i < n; i++) {
+		uint64_t part = MIN(ranges[i].length - ranges[i].done, got);
+
+		ranges[i].done += part;
+		got -= (size_t)part;
+		if (ranges[i].done < ranges[i].length)
+			break;
+	}
+	return i;
+}
+
+/* Ranges without a gap between them. Each gets done and r; < 0: the request was cancelled. */
+static int read_run(struct store_req *req, int fd, struct store_range *ranges, unsigned n)
+{
+	unsigned at = 0;
+
+	while (at < n) {
+		ssize_t r;
+
+		if (req->cancelled)
+			return req->cancelled;
+		r = read_some(fd, ranges + at, MIN(n - at, MAX_IOV));
+		if (r <= 0 && ranges[at].done < ranges[at].length) {
+			ranges[at++].r = r < 0 ? (int)r : -ENODATA;
+			continue;
+		}
+		at += count_read(ranges + at, n - at, (size_t)MAX(r, 0));
+	}
+	return 0;
+}
+
+static int read_ranges(struct store_req *req, int fd)
+{
+	int r = 0;
+
+	for (unsigned at = 0, n; r == 0 && at < req->n_ranges; at += n) {
+		n = store_run_length(req->ranges + at, req->n_ranges - at);
+		r = read_run(req, fd, req->ranges + at, n);
+	}
+	return r;
+}
+
+static int check_version(int fd, const struct store_file *file)
+{
+	struct store_stat now;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	stat_of(&st, &now);
+	if (now.kind != STORE_FILE)
+		return now.kind == STORE_DIR ? -EISDIR : -EINVAL;
+	return store_is_stale(file, now.file.version) ? -ESTALE : 0;
+}
+
+static void forget_bytes(struct store_req *req, int r)
+{
+	for (unsigned i = 0; i < req->n_ranges; i++) {
+		req->ranges[i].done = 0;
+		req->ranges[i].r = r;
+	}
+}
+
+static int file_read(struct file_store *s, struct store_req *req, const char *path)
+{
+	/* Not to wait for who opens the other end of a FIFO. */
+	AUTO_CLOSE int fd = openat(s->root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = check_version(fd, req->file);
+	if (r == 0)
+		r = read_ranges(req, fd);
+	/* It may have changed under our hands: then what was read is of no version at all. */
+	if (r == 0 && req->file) {
+		r = check_version(fd, req->file);
+		if (r < 0)
+			forget_bytes(req, r);
+	}
+	return r;
+}
+
+/* Listing. */
+
+/* The names that a listing of this path goes on with, or NULL. The caller's. */
+static struct file_dir *dirs_take(struct file_store *s, const char *path)
+{
+	struct file_dir *found = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	LIST_EACH(l, &s->dirs) {
+		struct file_dir *d = container_of(l, struct file_dir, list);
+
+		if (!found && strcmp(d->path, path) == 0) {
+			list_del(&d->list);
+			s->n_dirs--;
+			found = d;
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+/* Keeps them for the next page, in place of older ones; forgets the oldest listing when there are too many. */
+static void dirs_keep(struct file_store *s, struct file_dir *d)
+{
+	struct list *oldest = NULL;
+
+	file_dir_free(dirs_take(s, d->path));
+	pthread_mutex_lock(&s->lock);
+	list_add(&s->dirs, &d->list);
+	if (++s->n_dirs > MAX_DIRS) {
+		oldest = list_pop(&s->dirs);
+		s->n_dirs--;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (oldest)
+		file_dir_free(container_of(oldest, struct file_dir, list));
+}
+
+/* One entry by its name, unless it is gone since the names were read. */
+static int list_one(int dir_fd, const char *name, struct store_listing *l)
+{
+	struct store_stat stat;
+	int r = stat_at(dir_fd, name, &stat);
+
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : store_listing_add(l, name, &stat);
+}
+
+static int list_page(struct store_req *req, int dir_fd, struct file_dir *d)
+{
+	size_t at = file_dir_after(d, req->to);
+	int r = 0;
+
+	for (; r == 0 && at < d->names.n && req->listing.n < STORE_PAGE_ENTRIES; at++)
+		r = req->cancelled ? req->cancelled : list_one(dir_fd, d->names.ptr[at], &req->listing);
+	req->listing.more = at < d->names.n;
+	return r;
+}
+
+static int file_list(struct file_store *s, struct store_req *req, const char *path)
+{
+	AUTO_CLOSE int dir_fd = openat(s->root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO(file_dir) struct file_dir *d = NULL;
+	int r = 0;
+
+	if (dir_fd < 0)
+		return -errno;
+	/* A first page is of the directory as it is now. */
+	if (req->to)
+		d = dirs_take(s, path);
+	if (!d)
+		r = file_dir_read(s->root_fd, path, &d);
+	if (r == 0)
+		r = list_page(req, dir_fd, d);
+	if (r == 0 && req->listing.more)
+		dirs_keep(s, TAKE(d));
+	return r;
+}
+
+/* Changing. */
+
+/* One after the other from the root on; what is there stays. The path is clean. */
+static int make_dirs(struct file_store *s, struct str path)
+{
+	char part[STORE_NAME_MAX] = ".";
+	struct stat st;
+
+	for (size_t n = 1; n <= path.n; n++) {
+		if (n < path.n && path.p[n] != '/')
+			continue;
+		memcpy(part, path.p, n);
+		part[n] = 0;
+		if (mkdirat(s->root_fd, part, 0777) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	if (fstatat(s->root_fd, part, &st, 0) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+static int file_publish(struct file_store *s, struct store_req *req, enum publish how)
+{
+	char path[STORE_NAME_MAX];
+	const struct store_range *content = req->ranges;
+	int r;
+
+	path_clean(req->path, path);
+	r = publish_file(s->root_fd, path, content->buf, (size_t)content->length, how);
+	if (r != -ENOENT)
+		return r;
+	r = make_dirs(s, path_parent(path));
+	return r < 0 ? r : publish_file(s->root_fd, path, content->buf, (size_t)content->length, how);
+}
+
+static int remove_dir(struct file_store *s, const char *path)
+{
+	int r = 0;
+
+	if (unlinkat(s->root_fd, path, AT_REMOVEDIR) == 0)
+		return 0;
+	if (errno != ENOTEMPTY && errno != EEXIST)
+		return -errno;
+	/* Perhaps only what killed processes left there. */
+	r = publish_sweep(s->root_fd, path);
+	if (r < 0)
+		return r;
+	return unlinkat(s->root_fd, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static int file_remove(struct file_store *s, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(s->root_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return remove_dir(s, path);
+	return unlinkat(s->root_fd, path, 0) < 0 ? -errno : 0;
+}
+
+static int file_rename(struct file_store *s, const char *from, const char *to)
+{
+	return renameat(s->root_fd, from, s->root_fd, to) < 0 ? -errno : 0;
+}
+
+/* The table. */
+
+static int file_do(struct file_store *s, struct store_req *req)
+{
+	char clean[STORE_NAME_MAX];
+	const char *path = path_below(req->path);
+
+	switch (req->op) {
+	case STORE_READ:
+		return file_read(s, req, path);
+	case STORE_STAT:
+		return stat_at(s->root_fd, path, &req->stat);
+	case STORE_LIST:
+		return file_list(s, req, path);
+	case STORE_MKDIR:
+		path_clean(path, clean);
+		return make_dirs(s, str_of(clean));
+	case STORE_REMOVE:
+		return file_remove(s, path);
+	case STORE_RENAME:
+		return file_rename(s, path, path_below(req->to));
+	case STORE_WRITE:
+		return file_publish(s, req, PUBLISH_REPLACE);
+	case STORE_CREATE_EXCLUSIVE:
+		return file_publish(s, req, PUBLISH_EXCLUSIVE);
+	}
+	return -EOPNOTSUPP;
+}
+
+/* On a pool thread. A request that was cancelled while it waited is not begun. */
+static void file_work(struct job *job)
+{
+	struct store_req *req = container_of(job, struct store_req, job);
+	struct file_store *s = container_of(req->store, struct file_store, store);
+
+	req->r = req->cancelled ? req->cancelled : file_do(s, req);
+}
+
+static void file_done(struct job *job)
+{
+	struct store_req *req = container_of(job, struct store_req, job);
+
+	store_req_finish(req, req->r);
+}
+
+static void file_submit(struct store *store, struct store_req *req)
+{
+	struct file_store *s = container_of(store, struct file_store, store);
+
+	req->job.work = file_work;
+	req->job.done = file_done;
+	pool_submit(s->pool, req->loop, &req->job);
+}
+
+static void file_free(struct store *store)
+{
+	struct file_store *s = container_of(store, struct file_store, store);
+	struct list *l;
+
+	while ((l = list_pop(&s->dirs)) != NULL)
+		file_dir_free(container_of(l, struct file_dir, list));
+	pthread_mutex_destroy(&s->lock);
+	if (s->pool)
+		pool_put();
+	fd_closep(&s->root_fd);
+	mem_free(s);
+}
+
+/* What a system call has begun cannot be called back; what waits, or goes on, looks at req->cancelled. */
+static const struct store_ops file_ops = {
+	.name = "file",
+	.submit = file_submit,
+	.free = file_free,
+};
+
+static int file_open_at(const char *root, const char *base, const char *path, struct store **ret_store, char **ret_path,
+	struct err *e)
+{
+	struct file_store *s = mem_zalloc(sizeof(*s));
+	AUTO_STORE struct store *owned = NULL;
+	AUTO_FREE char *copy = mem_strdup(path);
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	store_init(&s->store, &file_ops);
+	owned = &s->store;
+	list_init(&s->dirs);
+	pthread_mutex_init(&s->lock, NULL);
+	s->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->root_fd < 0)
+		return err_set(e, -errno, "%s: %s", root, err_text(-errno));
+	s->store.base = mem_strdup(base);
+	r = pool_get(&s->pool);
+	if (r < 0 || !copy || !s->store.base)
+		return -ENOMEM;
+	*ret_store = TAKE(owned);
+	*ret_path = TAKE(copy);
+	return 0;
+}
+
+int file_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e)
+{
+	const char *path = rest;
+
+	if (str_starts(str_of(rest), "//localhost/"))
+		path = rest + strlen("//localhost");
+	else if (str_starts(str_of(rest), "//"))
+		path = rest + 2;
+	if (path[0] != '/')
+		return err_set(e, -EINVAL, "file:%s: write file:///PATH with the whole path, or the path alone", rest);
+	return file_open_at("/", "", path, ret_store, ret_path, e);
+}
+
+/* Where the last ".." of a path ends; 0: there is none. */
+static size_t climb_length(const char *path)
+{
+	struct str rest = str_of(path);
+	size_t n = 0;
+
+	while (rest.n) {
+		struct str part = str_split(&rest, '/');
+
+		if (str_eq(part, ".."))
+			n = (size_t)(part.p + part.n - path);
+	}
+	return n;
+}
+
+/* A path may climb before the store begins, as the kernel climbs, and not within it: the root is behind the last "..". */
+int file_open_bare(const char *path, struct store **ret_store, char **ret_path, struct err *e)
+{
+	size_t n = climb_length(path);
+	AUTO_FREE char *root = mem_strndup(path, n), *base = mem_printf("%s/", root ? root : "");
+
+	if (!root || !base)
+		return -ENOMEM;
+	if (n == 0)
+		return file_open_at(path[0] == '/' ? "/" : ".", "", path, ret_store, ret_path, e);
+	return file_open_at(root, base, path + n + strspn(path + n, "/"), ret_store, ret_path, e);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole files that appear at once: a temporary in the same directory, synced, then named. Blocking. A process that is
+ * killed on the way leaves a temporary behind, which listings do not show and removing its directory removes.
+ */
+#ifndef OLDDOG_STORE_PUBLISH_H
+#define OLDDOG_STORE_PUBLISH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum publish {
+	PUBLISH_REPLACE,	/* in place of what was there */
+	PUBLISH_EXCLUSIVE,	/* -EEXIST when something was there: by renameat2(), where that cannot, by link() */
+	PUBLISH_EXCLUSIVE_LINK,	/* the same, by link() only */
+};
+
+/* path is relative to root_fd and clean; its directory must be there (-ENOENT). What is returned is on the disk. */
+int publish_file(int root_fd, const char *path, const void *p, size_t n, enum publish how);
+/* Whether a name is of a temporary. */
+bool publish_is_temporary(const char *name);
+/* Removes the temporaries of a directory that has nothing else, else -ENOTEMPTY. */
+int publish_sweep(int root_fd, const char *path);
+
+#endif

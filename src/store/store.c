@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The core of the stores, and the only caller of their tables: which scheme and filters a URL names, what every request
+ * must satisfy before an engine sees it, its deadline and cancellation, and done() exactly once and never inside.
+ */
+#include "store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/scope.h"
+#include "store/engine.h"
+#include "store/path.h"
+#include "store/url.h"
+
+static const struct store_scheme {
+	const char *name;
+	int (*open)(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+} schemes[] = {
+	{"file", file_open},
+	{"ram", ram_open},
+	{"ram-norename", ram_norename_open},
+};
+
+static const struct store_filter {
+	const char *name;
+	int (*open)(struct str value, struct store *next, struct store **ret_store, struct err *e);
+} filters[] = {
+	{"fault", fault_open},
+};
+
+static const struct store_scheme *scheme_find(const char *name)
+{
+	for (size_t i = 0; i < N_ELEMS(schemes); i++)
+		if (strcmp(schemes[i].name, name) == 0)
+			return &schemes[i];
+	return NULL;
+}
+
+static const struct store_filter *filter_find(struct str name)
+{
+	for (size_t i = 0; i < N_ELEMS(filters); i++)
+		if (str_eq(name, filters[i].name))
+			return &filters[i];
+	return NULL;
+}
+
+static bool is_filter(struct str name)
+{
+	return filter_find(name) != NULL;
+}
+
+static int no_scheme(const char *url, const char *name, struct err *e)
+{
+	char names[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_ELEMS(schemes); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s:", i ? ", " : "", schemes[i].name);
+	return err_set(e, -EPROTONOSUPPORT, "%s: there is no store %s: here, only %s (a file of that name is ./%s)", url, name,
+		names, url);
+}
+
+static int no_filter(const char *url, struct str name, struct err *e)
+{
+	char names[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_ELEMS(filters); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", filters[i].name);
+	return err_set(e, -EINVAL, "%s: there is no filter \"%.*s\", only %s (a '#' in a name is %%23)", url, STR_ARG(name),
+		names);
+}
+
+static int open_engine(const struct url *u, const char *url, struct store **ret_store, char **ret_path, struct err *e)
+{
+	const struct store_scheme *scheme = scheme_find(u->scheme);
+
+	if (!u->scheme[0])
+		return file_open_bare(u->rest, ret_store, ret_path, e);
+	if (!scheme)
+		return no_scheme(url, u->scheme, e);
+	if (path_climbs(str_of(u->rest)))
+		return err_set(e, -EINVAL, "%s: a URL has no \"..\" in it", url);
+	return scheme->open(u->rest, ret_store, ret_path, e);
+}
+
+/* The first filter lies next to the engine. *s is what there is so far; NULL after a failure. */
+static int open_filters(const struct url *u, const char *url, struct store **s, struct err *e)
+{
+	struct str list = str_of(u->filters), name, value;
+
+	while (url_next_filter(&list, &name, &value)) {
+		const struct store_filter *filter = filter_find(name);
+		int r;
+
+		if (!filter)
+			return no_filter(url, name, e);
+		r = filter->open(value, TAKE(*s), s, e);
+		if (r < 0)
+			return err_prefix(e, r, "%s: ", url);
+	}
+	return 0;
+}
+
+int store_open(const char *url, struct store **ret_store, char **ret_path, struct err *e)
+{
+	AUTO_URL struct url u = {NULL};
+	AUTO_STORE struct store *s = NULL;
+	AUTO_FREE char *path = NULL;
+	int r = url_parse(url, is_filter, &u, e);
+
+	if (r == 0)
+		r = open_engine(&u, url, &s, &path, e);
+	if (r == 0)
+		r = open_filters(&u, url, &s, e);
+	if (r < 0)
+		return r == -ENOMEM ? err_set(e, r, "%s: %s", url, err_text(r)) : r;
+	*ret_store = TAKE(s);
+	*ret_path = TAKE(path);
+	return 0;
+}
+
+void store_init(struct store *s, const struct store_ops *ops)
+{
+	s->ops = ops;
+	s->refs = 1;
+	s->base = NULL;
+}
+
+struct store *store_ref(struct store *s)
+{
+	s->refs++;
+	return s;
+}
+
+void store_unref(struct store *s)
+{
+	if (s && --s->refs == 0) {
+		mem_free(s->base);
+		s->ops->free(s);
+	}
+}
+
+/* What a request must satisfy. */
+
+static int check_ranges(const struct store_req *req)
+{
+	if (req->n_ranges == 0 || req->n_ranges > STORE_MAX_RANGES)
+		return -EINVAL;
+	for (unsigned i = 0; i < req->n_ranges; i++) {
+		const struct store_range *range = &req->ranges[i];
+
+		if (range->offset > INT64_MAX || range->length > INT64_MAX - range->offset)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_req(const struct store_req *req)
+{
+	if (!req->path || !path_is_safe(req->path))
+		return -EINVAL;
+	switch (req->op) {
+	case STORE_READ:
+		return check_ranges(req);
+	case STORE_WRITE:
+	case STORE_CREATE_EXCLUSIVE:
+		return req->n_ranges == 1 && req->ranges[0].offset == 0 ? check_ranges(req) : -EINVAL;
+	case STORE_RENAME:
+		return req->to && path_is_safe(req->to) ? 0 : -EINVAL;
+	case STORE_LIST:
+		return !req->to || strlen(req->to) < STORE_NAME_MAX ? 0 : -EINVAL;
+	case STORE_STAT:
+	case STORE_MKDIR:
+	case STORE_REMOVE:
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* The life of a request. */
+
+static bool only_looks(enum store_op op)
+{
+	return op == STORE_READ || op == STORE_STAT || op == STORE_LIST;
+}
+
+static void fail_ranges(struct store_req *req, int r)
+{
+	if (req->op != STORE_READ)
+		return;
+	for (unsigned i = 0; i < req->n_ranges; i++)
+		if (req->ranges[i].r == 0 && req->ranges[i].done < req->ranges[i].length)
+			req->ranges[i].r = r;
+}
+
+static void req_done(struct task *task)
+{
+	struct store_req *req = container_of(task, struct store_req, job.task);
+	int cancelled = req->cancelled;
+
+	/* Who cancelled wants no data. But a change that has happened has happened, and is told as it went. */
+	if (cancelled && only_looks(req->op))
+		req->r = cancelled;
+	if (req->r < 0) {
+		fail_ranges(req, req->r);
+		store_listing_release(&req->listing);
+	}
+	timer_clear(&req->timer);
+	req->done(req);
+}
+
+void store_req_finish(struct store_req *req, int r)
+{
+	assert(!req->finished);
+	req->finished = true;
+	req->r = r;
+	for (unsigned i = 0; r == 0 && req->op == STORE_READ && i < req->n_ranges; i++)
+		if (req->r == 0)
+			req->r = req->ranges[i].r;
+	req->job.task.fn = req_done;
+	loop_post(req->loop, &req->job.task);
+}
+
+void store_cancel_as(struct store_req *req, int code)
+{
+	if (req->cancelled)
+		return;
+	req->cancelled = code;
+	if (!req->finished && req->store->ops->cancel)
+		req->store->ops->cancel(req->store, req);
+}
+
+void store_cancel(struct store_req *req)
+{
+	store_cancel_as(req, -ECANCELED);
+}
+
+static void deadline_passed(struct timer *t)
+{
+	store_cancel_as(container_of(t, struct store_req, timer), -ETIMEDOUT);
+}
+
+static void req_init(struct store *s, struct store_req *req)
+{
+	assert(req->loop && req->done);
+	req->store = s;
+	req->next = NULL;
+	req->engine = NULL;
+	req->r = 0;
+	req->cancelled = 0;
+	req->finished = false;
+	req->stat = (struct store_stat){0};
+	req->listing = (struct store_listing){NULL};
+	for (unsigned i = 0; req->op == STORE_READ && i < req->n_ranges; i++)
+		req->ranges[i].done = 0, req->ranges[i].r = 0;
+	timer_init(&req->timer, req->loop, deadline_passed);
+}
+
+static int arm_deadline(struct store_req *req)
+{
+	if (!req->deadline_ns)
+		return 0;
+	if (req->deadline_ns <= loop_now(req->loop))
+		return -ETIMEDOUT;
+	return timer_set(&req->timer, req->deadline_ns);
+}
+
+void store_submit(struct store *s, struct store_req *req)
+{
+	int r;
+
+	req_init(s, req);
+	r = check_req(req);
+	if (r == 0)
+		r = arm_deadline(req);
+	if (r < 0)
+		store_req_finish(req, r);
+	else
+		s->ops->submit(s, req);
+}
+
+void store_pass(struct store *next, struct store_req *req)
+{
+	req_init(next, req);
+	next->ops->submit(next, req);
+}
+
+/* What engines share. */
+
+bool store_is_stale(const struct store_file *file, const char *version)
+{
+	return file && strcmp(file->version, version) != 0;
+}
+
+unsigned store_run_length(const struct store_range *ranges, unsigned n)
+{
+	unsigned i = 1;
+
+	while (i < n && ranges[i - 1].offset + ranges[i - 1].length == ranges[i].offset)
+		i++;
+	return i;
+}
+
+void store_range_clip(struct store_range *range, uint64_t length)
+{
+	uint64_t there = range->offset < length ? length - range->offset : 0;
+
+	range->done = MIN(range->length, there);
+	range->r = range->done < range->length ? -ENODATA : 0;
+}
+
+static int listing_reserve(struct store_listing *l)
+{
+	size_t cap = MAX(2 * l->cap, 64);
+	struct store_entry *p;
+
+	if (l->n < l->cap)
+		return 0;
+	p = mem_realloc(l->entries, cap, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	l->entries = p;
+	l->cap = cap;
+	return 0;
+}
+
+int store_listing_add(struct store_listing *l, const char *name, const struct store_stat *stat)
+{
+	AUTO_FREE char *copy = mem_strdup(name);
+
+	if (!copy || listing_reserve(l) < 0)
+		return -ENOMEM;
+	l->entries[l->n++] = (struct store_entry){.name = TAKE(copy), .stat = *stat};
+	return 0;
+}
+
+void store_listing_release(struct store_listing *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		mem_free((char *)l->entries[i].name);
+	mem_free(l->entries);
+	*l = (struct store_listing){NULL};
+}

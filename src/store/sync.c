@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocking wrappers: one request on a private loop, and words when it fails. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/scope.h"
+#include "store/engine.h"
+
+#define LIST_MAX_ENTRIES (1u << 24)
+
+static void sync_done(struct store_req *req)
+{
+	*(bool *)req->ctx = true;
+}
+
+/* Runs req (op, path and what belongs to it are set) to its end. */
+static int sync_run(struct store *s, struct store_req *req)
+{
+	AUTO(loop) struct loop *loop = NULL;
+	bool done = false;
+	int r = loop_new(&loop);
+
+	if (r < 0)
+		return r;
+	req->loop = loop;
+	req->prio = STORE_PRIO_NORMAL;
+	req->done = sync_done;
+	req->ctx = &done;
+	store_submit(s, req);
+	r = loop_run_until(loop, &done);
+	return r < 0 ? r : req->r;
+}
+
+static int sync_fail(struct store *s, const struct store_req *req, int r, const char *verb, struct err *e)
+{
+	const char *base = s->base ? s->base : "";
+
+	if (r == -ESTALE)
+		return err_set(e, r, "cannot %s %s%s: it changed since it was looked at", verb, base, req->path);
+	if (r == -ENODATA)
+		return err_set(e, r, "cannot %s %s%s: it ends before that", verb, base, req->path);
+	return err_set(e, r, "cannot %s %s%s: %s", verb, base, req->path, err_text(r));
+}
+
+int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e)
+{
+	struct store_req req = {.op = STORE_STAT, .path = path};
+	int r = sync_run(s, &req);
+
+	if (r < 0)
+		return sync_fail(s, &req, r, "look at", e);
+	*ret = req.stat;
+	return 0;
+}
+
+/* The page's entries become all's. */
+static int listing_join(struct store_listing *all, struct store_listing *page)
+{
+	struct store_entry *p;
+
+	if (all->n + page->n > LIST_MAX_ENTRIES)
+		return -E2BIG;
+	if (all->n + page->n > all->cap) {
+		size_t cap = MAX(2 * all->cap, all->n + page->n);
+
+		p = mem_realloc(all->entries, cap, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		all->entries = p;
+		all->cap = cap;
+	}
+	if (page->n)
+		memcpy(all->entries + all->n, page->entries, page->n * sizeof(*p));
+	all->n += page->n;
+	page->n = 0;
+	return 0;
+}
+
+static int list_page(struct store *s, const char *path, struct store_listing *all, bool *ret_more)
+{
+	struct store_req req = {.op = STORE_LIST, .path = path, .to = all->n ? all->entries[all->n - 1].name : NULL};
+	int r = sync_run(s, &req);
+
+	if (r == 0) {
+		*ret_more = req.listing.more;
+		r = listing_join(all, &req.listing);
+	}
+	store_listing_release(&req.listing);
+	return r;
+}
+
+int store_list(struct store *s, const char *path, struct store_listing *ret, struct err *e)
+{
+	struct store_listing all = {NULL};
+	bool more = true;
+	int r = 0;
+
+	while (r == 0 && more)
+		r = list_page(s, path, &all, &more);
+	if (r < 0) {
+		store_listing_release(&all);
+		return sync_fail(s, &(struct store_req){.path = path}, r, "list", e);
+	}
+	*ret = all;
+	return 0;
+}
+
+int store_pread(struct store *s, const char *path, const struct store_file *file, void *buf, size_t n, uint64_t offset,
+	struct err *e)
+{
+	struct store_range range = {.offset = offset, .length = n, .buf = buf};
+	struct store_req req = {.op = STORE_READ, .path = path, .file = file, .ranges = &range, .n_ranges = 1};
+	int r = sync_run(s, &req);
+
+	return r < 0 ? sync_fail(s, &req, r, "read", e) : 0;
+}
+
+int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, size_t *ret_n, struct err *e)
+{
+	AUTO_FREE uint8_t *p = NULL;
+	struct store_stat st;
+	size_t n;
+	int r = store_stat(s, path, &st, e);
+
+	if (r < 0)
+		return r;
+	if (st.kind != STORE_FILE)
+		return sync_fail(s, &(struct store_req){.path = path}, st.kind == STORE_DIR ? -EISDIR : -EINVAL, "read", e);
+	if (st.file.length > max)
+		return err_set(e, -EFBIG, "%s%s has %llu bytes; at most %zu are read here", s->base ? s->base : "", path,
+			(unsigned long long)st.file.length, max);
+	n = (size_t)st.file.length;
+	p = n < SIZE_MAX ? mem_alloc(n + 1) : NULL;
+	if (!p)
+		return sync_fail(s, &(struct store_req){.path = path}, -ENOMEM, "read", e);
+	r = n ? store_pread(s, path, &st.file, p, n, 0, e) : 0;
+	if (r < 0)
+		return r;
+	p[n] = 0;
+	*ret_p = TAKE(p);
+	*ret_n = n;
+	return 0;
+}
+
+static int sync_put(struct store *s, enum store_op op, const char *path, const void *p, size_t n, struct err *e)
+{
+	struct store_range range = {.length = n, .buf = (void *)p};
+	struct store_req req = {.op = op, .path = path, .ranges = &range, .n_ranges = 1};
+	int r = sync_run(s, &req);
+
+	return r < 0 ? sync_fail(s, &req, r, op == STORE_WRITE ? "write" : "create", e) : 0;
+}
+
+int store_write_all(struct store *s, const char *path, const void *p, size_t n, struct err *e)
+{
+	return sync_put(s, STORE_WRITE, path, p, n, e);
+}
+
+int store_create_exclusive(struct store *s, const char *path, const void *p, size_t n, struct err *e)
+{
+	return sync_put(s, STORE_CREATE_EXCLUSIVE, path, p, n, e);
+}
+
+static int sync_change(struct store *s, enum store_op op, const char *path, const char *to, const char *verb, struct err *e)
+{
+	struct store_req req = {.op = op, .path = path, .to = to};
+	int r = sync_run(s, &req);
+
+	return r < 0 ? sync_fail(s, &req, r, verb, e) : 0;
+}
+
+int store_mkdir(struct store *s, const char *path, struct err *e)
+{
+	return sync_change(s, STORE_MKDIR, path, NULL, "make directory", e);
+}
+
+int store_remove(struct store *s, const char *path, struct err *e)
+{
+	return sync_change(s, STORE_REMOVE, path, NULL, "remove", e);
+}
+
+int store_rename(struct store *s, const char *from, const char *to, struct err *e)
+{
+	return sync_change(s, STORE_RENAME, from, to, "rename", e);
+}
