@@ -145,6 +145,52 @@ int str_to_size(struct str s, uint64_t *ret_bytes)
 	return 0;
 }
 
+/* Bytes of the UTF-8 character at s.p[0]; 0 when there is none, or it is a control character (C0, DEL, C1). */
+static size_t printable_length(struct str s)
+{
+	uint8_t first = (uint8_t)s.p[0];
+	size_t n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	uint32_t c = first & (0x7fu >> n);
+
+	if (n == 1)
+		return first >= 0x20 && first != 0x7f;
+	if (first < 0xc2 || first > 0xf4 || n > s.n)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if (((uint8_t)s.p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | ((uint8_t)s.p[i] & 0x3f);
+	}
+	if (c < 0xa0 || (n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	return n;
+}
+
+const char *str_printable(struct str s, char *out, size_t n)
+{
+	size_t at = 0;
+
+	while (s.n > 0) {
+		size_t good = printable_length(s), step = MAX(good, 1);
+
+		/* Each byte becomes at most one: the rest fits when its length does. */
+		if (at + step + 4 > n && at + s.n >= n) {
+			memcpy(out + at, "...", 3);
+			at += 3;
+			break;
+		}
+		if (good > 0)
+			memcpy(out + at, s.p, good);
+		else
+			out[at] = '?';
+		at += step;
+		s.p += step;
+		s.n -= step;
+	}
+	out[at] = '\0';
+	return out;
+}
+
 size_t str_distance(struct str a, struct str b)
 {
 	size_t row[65];

@@ -37,6 +37,13 @@ int str_to_double(struct str s, double *ret);
 /* "64", "4K", "200M", "1G", "2T": binary multiples (K is 1024), in bytes. */
 int str_to_size(struct str s, uint64_t *ret_bytes);
 
+/*
+ * A copy of s in out for people: valid UTF-8 without control characters ('?' stands for what was neither); what does
+ * not fit in n bytes (8 or more, NUL included) ends with "...". Returns out. Strangers' names go through this before
+ * they are words.
+ */
+const char *str_printable(struct str s, char *out, size_t n);
+
 /* Edit distance, for "did you mean"; SIZE_MAX when a string is longer than 64. */
 size_t str_distance(struct str a, struct str b);
 
