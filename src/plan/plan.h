@@ -20,7 +20,7 @@ struct plan;
 struct plan_conf {
 	bool strict;			/* a bad shard stops; else it is left out and told */
 	unsigned n_threads;		/* for indexing; 0: as many as processors, at most 16 */
-	/* Told of what is odd (file, offset, words) and of progress; may be NULL. Called on the caller's thread. */
+	/* Told of what is odd (file, offset, words) and of progress (shards); may be NULL. On the caller's thread. */
 	void (*warn)(void *ctx, const char *words);
 	void (*progress)(void *ctx, uint64_t n_done, uint64_t n_all, uint64_t n_bytes);
 	void *ctx;
@@ -36,9 +36,33 @@ int plan_open(const char *dir, struct plan **ret, struct err *e);
 /* A plan's directory, a spec's file (*.yaml, *.yml), or bare paths: opened, or made in memory. */
 int plan_open_any(const char *const *paths, unsigned n_paths, const struct plan_conf *conf, struct plan **ret,
 	struct err *e);
+/* The spec that plan_open_any() would make a plan of: read from a file, or that of bare paths. */
+int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, struct err *e);
 void plan_free(struct plan *p);
 DEFINE_AUTO(plan);
 
+/* What indexing found, for people. */
+#define PLAN_STATS_EXTS 16
+struct plan_stats {
+	uint64_t n_shards;		/* tar archives, and runs of 10,000 files */
+	uint64_t n_bytes;		/* of the archives and files */
+	uint64_t n_read;		/* by this indexing */
+	uint64_t n_taken_over;		/* shards that an earlier, broken-off indexing had done */
+	uint64_t n_found;		/* samples, before on_missing took some out */
+	struct plan_ext {
+		char name[32];
+		uint64_t n;		/* samples that have it */
+	} exts[PLAN_STATS_EXTS];	/* the most frequent, falling */
+	unsigned n_exts;
+	uint64_t n_bad;			/* shards left out */
+	char bad[512];			/* the first of them with their words, "; " between */
+	struct plan_missing {
+		uint64_t n;		/* samples without the field */
+		char first[256];	/* SHARD:KEY */
+	} missing[RECIPE_MAX_FIELDS];	/* by field */
+};
+
+const struct plan_stats *plan_stats(const struct plan *p);
 const struct spec *plan_spec(const struct plan *p);
 const uint8_t *plan_order_id(const struct plan *p);	/* 32 bytes */
 const uint8_t *plan_fields_id(const struct plan *p);	/* 32 bytes */
@@ -59,13 +83,17 @@ struct plan_member {
 
 struct plan_sample {
 	struct order_item item;
-	char key[1024];			/* the sample's key: its tar member's name, or its relative name, without extension */
+	/* The sample's key: its tar member's name, or its relative name, without extension; cut after 1,023 bytes. */
+	char key[1024];
 	unsigned n_fields;
 	struct plan_member fields[RECIPE_MAX_FIELDS];
 	char *paths;			/* memory of the paths; plan_sample_release() */
 };
 
-/* attempt 0 is the sample of the position; 1..8 its substitutes. E_FORMAT when the plan's own bytes are broken. */
+/*
+ * ret is zeroed before its first use. Not for two threads at a time.
+ * attempt 0 is the sample of the position; 1..8 its substitutes. E_FORMAT when the plan's own bytes are broken.
+ */
 int plan_sample(struct plan *p, uint64_t position, unsigned attempt, struct plan_sample *ret, struct err *e);
 void plan_sample_release(struct plan_sample *s);
 

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walking directories for an entry's files. */
+#include "plan/data_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/scope.h"
+#include "base/str.h"
+#include "plan/pattern.h"
+
+/* One entry's walk. Names are relative to the base. */
+struct walk {
+	struct data *d;
+	uint32_t base;
+	unsigned n_dirs;
+	struct err *e;
+};
+
+static int file_add(struct walk *w, struct str name, const struct store_file *file)
+{
+	struct data_file f = {.length = file->length, .name_n = (uint32_t)name.n, .base = w->base};
+	struct buf *text = &w->d->text;
+
+	f.name = text->n;
+	buf_add(text, name.p, name.n);
+	buf_u8(text, 0);
+	f.version = text->n;
+	buf_add(text, file->version, strnlen(file->version, STORE_VERSION_MAX));
+	buf_u8(text, 0);
+	if (text->r < 0)
+		return text->r;
+	if (VEC_RESERVE(&w->d->files, w->d->files.n + 1) == -E2BIG)
+		return err_set(w->e, -E2BIG, "more than %u files", DATA_MAX_FILES);
+	return VEC_PUSH(&w->d->files, f);
+}
+
+static void listing_drop(struct store_listing *l)
+{
+	store_listing_release(l);
+}
+
+static int dir_list(struct walk *w, struct str dir, struct store_listing *ret)
+{
+	const struct base *b = &w->d->bases.all.ptr[w->base];
+	char path[STORE_NAME_MAX];
+	int r = base_path(b, dir, path, sizeof(path));
+
+	if (r < 0)
+		return err_set(w->e, r, "a path below %s is too long", b->url);
+	if (++w->n_dirs > DATA_MAX_DIRS)
+		return err_set(w->e, -E2BIG, "more than %u directories: is there a loop of symbolic links?", DATA_MAX_DIRS);
+	return store_list(b->store, path, ret, w->e);
+}
+
+/* dir/name into text; -ENAMETOOLONG. */
+static int name_join(struct str dir, const char *name, char text[STORE_NAME_MAX], struct str *ret)
+{
+	size_t n = strlen(name), at = dir.n ? dir.n + 1 : 0;
+
+	if (at + n >= STORE_NAME_MAX)
+		return -ENAMETOOLONG;
+	memmove(text, dir.p, dir.n);
+	if (dir.n)
+		text[dir.n] = '/';
+	memcpy(text + at, name, n + 1);
+	*ret = (struct str){text, at + n};
+	return 0;
+}
+
+/* All files below dir. */
+static int walk_below(struct walk *w, struct str dir, unsigned depth)
+{
+	CLEANUP(listing_drop) struct store_listing l = {0};
+	AUTO_FREE char *text = mem_alloc(STORE_NAME_MAX);
+	struct str name;
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	if (depth > DATA_MAX_DEPTH)
+		return err_set(w->e, -ELOOP, "%.*s is deeper than %u directories: is there a loop of symbolic links?",
+			(int)MIN(dir.n, 200), dir.p, DATA_MAX_DEPTH);
+	r = dir_list(w, dir, &l);
+	for (size_t i = 0; i < l.n && r == 0; i++) {
+		const struct store_entry *entry = &l.entries[i];
+
+		if (entry->name[0] == '.' || entry->stat.kind == STORE_OTHER)
+			continue;
+		r = name_join(dir, entry->name, text, &name);
+		if (r == 0 && entry->stat.kind == STORE_DIR)
+			r = walk_below(w, name, depth + 1);
+		else if (r == 0)
+			r = file_add(w, name, &entry->stat.file);
+	}
+	return r;
+}
+
+static int take(struct walk *w, struct str name, const struct store_stat *st)
+{
+	if (st->kind == STORE_DIR)
+		return walk_below(w, name, 1);
+	if (st->kind == STORE_FILE)
+		return file_add(w, name, &st->file);
+	return err_set(w->e, E_SPEC, "%.*s is neither a file nor a directory", (int)MIN(name.n, 200), name.p);
+}
+
+static int stat_name(struct walk *w, struct str name, struct store_stat *ret)
+{
+	const struct base *b = &w->d->bases.all.ptr[w->base];
+	char path[STORE_NAME_MAX];
+	int r = base_path(b, name, path, sizeof(path));
+
+	return r < 0 ? r : store_stat(b->store, path, ret, w->e);
+}
+
+/* A component with * ? or [: the entries of dir that match, followed into the rest of the pattern. */
+static int walk_glob(struct walk *w, struct str dir, struct str pattern, unsigned depth);
+
+static int walk_matches(struct walk *w, struct str dir, struct str component, struct str rest, unsigned depth)
+{
+	CLEANUP(listing_drop) struct store_listing l = {0};
+	AUTO_FREE char *text = mem_alloc(STORE_NAME_MAX);
+	struct str name;
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	r = dir_list(w, dir, &l);
+	for (size_t i = 0; i < l.n && r == 0; i++) {
+		const struct store_entry *entry = &l.entries[i];
+
+		if (!pattern_match(component, str_of(entry->name)) || entry->stat.kind == STORE_OTHER)
+			continue;
+		r = name_join(dir, entry->name, text, &name);
+		if (r == 0 && rest.n == 0)
+			r = take(w, name, &entry->stat);
+		else if (r == 0 && entry->stat.kind == STORE_DIR)
+			r = walk_glob(w, name, rest, depth + 1);
+	}
+	return r;
+}
+
+static int walk_glob(struct walk *w, struct str dir, struct str pattern, unsigned depth)
+{
+	char text[STORE_NAME_MAX], word[PATTERN_MAX_BYTES + 1];
+	struct str rest = pattern, component = str_split(&rest, '/'), name;
+	struct store_stat st;
+	int r;
+
+	if (depth > DATA_MAX_DEPTH)
+		return err_set(w->e, E_SPEC, "the pattern has more than %u directories", DATA_MAX_DEPTH);
+	if (component.n == 0 && rest.n > 0)
+		return walk_glob(w, dir, rest, depth + 1);
+	if (str_eq(component, "**"))
+		return err_set(w->e, E_SPEC, "** is not known; a directory alone is listed with all that is below it");
+	if (pattern_has_glob(component))
+		return walk_matches(w, dir, component, rest, depth);
+	memcpy(word, component.p, component.n);
+	word[component.n] = '\0';
+	r = name_join(dir, word, text, &name);
+	if (r < 0)
+		return r;
+	if (rest.n > 0)
+		return walk_glob(w, name, rest, depth + 1);
+	r = stat_name(w, name, &st);
+	return r < 0 ? r : take(w, name, &st);
+}
+
+static int expanded(void *ctx, const char *text)
+{
+	struct walk *w = ctx;
+	struct str pattern = str_of(text);
+
+	while (pattern.n > 0 && pattern.p[0] == '/') {
+		pattern.p++;
+		pattern.n--;
+	}
+	return walk_glob(w, (struct str){"", 0}, pattern, 1);
+}
+
+static int compare_files(const void *a, const void *b, void *text)
+{
+	const struct data_file *x = a, *y = b;
+
+	return str_cmp((struct str){(char *)text + x->name, x->name_n}, (struct str){(char *)text + y->name, y->name_n});
+}
+
+/* Bytewise order; a file that two alternatives name is one file. */
+static void files_settle(struct data *d, size_t first)
+{
+	struct data_file *f = d->files.ptr;
+	size_t n = first;
+
+	if (d->files.n - first < 2)
+		return;
+	qsort_r(f + first, d->files.n - first, sizeof(*f), compare_files, d->text.ptr);
+	for (size_t i = first; i < d->files.n; i++)
+		if (i == first || compare_files(&f[i], &f[n - 1], d->text.ptr) != 0)
+			f[n++] = f[i];
+	d->files.n = n;
+}
+
+/* entry[0..n) and the filters behind '#'. */
+static int base_add(struct walk *w, struct str entry, size_t n, const char *filters)
+{
+	AUTO_FREE char *url = n > 0 ? mem_printf("%.*s%s", (int)n, entry.p, filters) : mem_printf(".%s", filters);
+
+	return url ? bases_add(&w->d->bases, url, &w->base, w->e) : -ENOMEM;
+}
+
+/* Bytes of s up to and with its last slash. */
+static size_t dir_of(struct str s)
+{
+	while (s.n > 0 && s.p[s.n - 1] != '/')
+		s.n--;
+	return s.n;
+}
+
+/* The entry as it stands: 0 and what is there, or an error. */
+static int stat_literal(const char *entry, struct store_stat *ret, struct err *e)
+{
+	AUTO_STORE struct store *store = NULL;
+	AUTO_FREE char *path = NULL;
+	int r = store_open(entry, &store, &path, e);
+
+	return r < 0 ? r : store_stat(store, path, ret, e);
+}
+
+static int walk_literal(struct walk *w, struct str entry, const char *filters, const struct store_stat *st)
+{
+	size_t n_dir;
+	int r;
+
+	while (entry.n > 1 && entry.p[entry.n - 1] == '/')
+		entry.n--;
+	if (st->kind == STORE_DIR) {
+		r = base_add(w, entry, entry.n, filters);
+		return r < 0 ? r : walk_below(w, (struct str){"", 0}, 1);
+	}
+	n_dir = dir_of(entry);
+	r = base_add(w, entry, n_dir, filters);
+	return r < 0 ? r : take(w, (struct str){entry.p + n_dir, entry.n - n_dir}, st);
+}
+
+static int walk_pattern(struct walk *w, struct str entry, size_t begin, const char *filters)
+{
+	size_t n_dir = dir_of((struct str){entry.p, begin});
+	AUTO_FREE char *relative = mem_strndup(entry.p + n_dir, entry.n - n_dir);
+	int r;
+
+	if (!relative)
+		return -ENOMEM;
+	r = base_add(w, entry, n_dir, filters);
+	return r < 0 ? r : pattern_expand(relative, expanded, w, w->e);
+}
+
+int data_walk(struct data *d, const char *entry, struct err *e)
+{
+	struct walk w = {.d = d, .e = e};
+	const char *filters = entry + strcspn(entry, "#");
+	struct str name = {entry, (size_t)(filters - entry)};
+	size_t begin = pattern_begin(name), first = d->files.n;
+	struct store_stat st;
+	struct err words = {0};
+	int r = stat_literal(entry, &st, &words);
+
+	if (r == 0)
+		r = walk_literal(&w, name, filters, &st);
+	else if (begin < name.n && (r == -ENOENT || r == -ENOTDIR))
+		r = walk_pattern(&w, name, begin, filters);
+	else
+		return err_set(e, r, "%s", err_words(&words, r));
+	if (r < 0)
+		return r;
+	if (d->files.n == first)
+		return err_set(e, -ENOENT, "no file is there or matches");
+	files_settle(d, first);
+	return 0;
+}

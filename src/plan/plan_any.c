@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan from whatever somebody names: a plan's directory, a spec, or bare paths. */
+#include <string.h>
+
+#include "base/scope.h"
+#include "base/str.h"
+#include "plan/plan.h"
+#include "plan/plan_dir.h"
+
+static bool is_spec(const char *path)
+{
+	return str_ends(str_of(path), ".yaml") || str_ends(str_of(path), ".yml");
+}
+
+static int spec_read(const char *path, struct spec **ret, struct err *e)
+{
+	AUTO_STORE struct store *store = NULL;
+	AUTO_FREE char *in_store = NULL;
+	AUTO_FREE void *text = NULL;
+	size_t n;
+	int r = store_open(path, &store, &in_store, e);
+
+	if (r == 0)
+		r = store_read_all(store, in_store, SPEC_MAX_BYTES, &text, &n, e);
+	return r < 0 ? r : spec_parse(path, text, n, ret, e);
+}
+
+int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, struct err *e)
+{
+	if (n_paths == 0)
+		return err_set(e, -EINVAL, "name a plan, a spec, or data");
+	if (n_paths == 1 && is_spec(paths[0]))
+		return spec_read(paths[0], ret, e);
+	return spec_of_paths(paths, n_paths, ret, e);
+}
+
+int plan_open_any(const char *const *paths, unsigned n_paths, const struct plan_conf *conf, struct plan **ret,
+	struct err *e)
+{
+	struct spec *spec;
+	int r;
+
+	if (n_paths == 1 && plan_dir_is(paths[0]))
+		return plan_open(paths[0], ret, e);
+	r = plan_spec_of(paths, n_paths, &spec, e);
+	return r < 0 ? r : plan_make(spec, NULL, conf, ret, e);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an archive in a store to its member table. */
+#include "plan/scan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/scope.h"
+#include "plan/group.h"
+#include "wire/tar.h"
+
+uint32_t scan_window(uint32_t window, uint64_t end, uint64_t offset)
+{
+	uint64_t gap = offset > end ? offset - end : 0;
+
+	if (gap > window)
+		return MAX(window / 2, SCAN_WINDOW_MIN);
+	if (gap < window / 2)
+		return MIN(window * 2, SCAN_WINDOW_MAX);
+	return window;
+}
+
+/* What is in memory of the file. */
+struct window {
+	struct store *store;
+	const char *path;
+	const struct store_file *file;
+	uint8_t *p;		/* room for SCAN_WINDOW_MAX + TAR_EXTENSION_MAX */
+	uint64_t offset, n;
+	uint32_t ahead;
+	uint64_t n_read;
+};
+
+static int window_get(struct window *w, uint64_t offset, size_t n, const uint8_t **ret, struct err *e)
+{
+	uint64_t end = w->offset + w->n, want;
+	int r;
+
+	if (offset >= w->offset && offset + n <= end) {
+		*ret = w->p + (offset - w->offset);
+		return 0;
+	}
+	w->ahead = scan_window(w->ahead, end, offset);
+	want = MIN(MAX(n, w->ahead), w->file->length - offset);
+	r = store_pread(w->store, w->path, w->file, w->p, want, offset, e);
+	if (r < 0)
+		return r;
+	w->offset = offset;
+	w->n = want;
+	w->n_read += want;
+	*ret = w->p;
+	return 0;
+}
+
+static int member_take(struct grouper *g, enum tar_result what, const struct tar_member *m)
+{
+	if (what == TAR_MEMBER)
+		return grouper_add(g, m);
+	if (!m->directory)
+		oddity_add(g->odd, ODDITY_NO_FILE, (struct str){m->name, m->name_n}, m->header);
+	return 0;
+}
+
+static int members_read(struct tar *t, struct window *w, struct grouper *g, struct err *e)
+{
+	struct tar_member m;
+	const uint8_t *p;
+	uint64_t offset;
+	size_t n;
+	int r;
+
+	while ((r = tar_next(t, &offset, &n, e)) > 0) {
+		r = window_get(w, offset, n, &p, e);
+		if (r < 0)
+			return r;
+		r = tar_feed(t, p, &m, e);
+		if (r == TAR_MEMBER || r == TAR_OTHER)
+			r = member_take(g, r, &m);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* Cut off between two members, an archive looks whole but for its end: we cannot know what is missing. */
+static int end_check(const struct tar *t, struct oddities *odd, struct err *e)
+{
+	if (t->end == TAR_END_BARE)
+		return err_set(e, E_FORMAT, "lacks its end blocks at %" PRIu64 ": it may have been cut off there",
+			t->end_at);
+	if (t->end == TAR_END_LONE)
+		oddity_add(odd, ODDITY_LONE_ZERO, str_of(""), t->end_at);
+	if (t->end == TAR_END_WELL && t->more_after)
+		oddity_add(odd, ODDITY_AFTER, str_of(""), t->end_at + 2 * TAR_BLOCK);
+	return 0;
+}
+
+int scan_tar(struct store *store, const char *path, const struct store_file *file, struct table *table,
+	struct oddities *odd, uint64_t *ret_read, struct err *e)
+{
+	AUTO_FREE uint8_t *memory = mem_alloc(SCAN_WINDOW_MAX + TAR_EXTENSION_MAX);
+	struct window w = {store, path, file, .p = memory, .ahead = 32 * SCAN_WINDOW_MIN};
+	AUTO_GROUPER struct grouper g;
+	AUTO_TAR struct tar t;
+	int r;
+
+	tar_init(&t, file->length);
+	grouper_init(&g, table, odd);
+	if (!memory)
+		return -ENOMEM;
+	r = members_read(&t, &w, &g, e);
+	if (r == 0)
+		r = end_check(&t, odd, e);
+	if (r == 0)
+		r = grouper_end(&g);
+	*ret_read = w.n_read;
+	if (r == -E2BIG)
+		return err_set(e, E_FORMAT, "has more than %u members, or more than %u different extensions",
+			TABLE_MAX_MEMBERS, TABLE_MAX_EXTENSIONS);
+	if (r == -ESTALE)
+		return err_set(e, E_CHANGED, "changed while it was indexed");
+	return r;
+}

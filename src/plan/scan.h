@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a tar archive's headers through the store and gives its member table. Blocking; one call per thread at a time.
+ */
+#ifndef OLDDOG_PLAN_SCAN_H
+#define OLDDOG_PLAN_SCAN_H
+
+#include "plan/oddity.h"
+#include "plan/table.h"
+#include "store/store.h"
+
+/*
+ * table is initialised by the caller. E_FORMAT with words ("ends inside a header at 318767104"): the archive is bad.
+ * E_CHANGED: another version than file's. Other codes are the store's. ret_read: bytes that were read.
+ */
+int scan_tar(struct store *store, const char *path, const struct store_file *file, struct table *table,
+	struct oddities *odd, uint64_t *ret_read, struct err *e);
+
+/*
+ * How much to read at a time, so that few bytes are read of large members and few calls are made for small ones: the
+ * window grows while members lie side by side inside it and shrinks when they are farther apart than it is long.
+ * Pure: want bytes at offset, what was read last ended at end, with a window of `window` bytes. Gives the next window.
+ */
+#define SCAN_WINDOW_MIN 4096u
+#define SCAN_WINDOW_MAX (1u << 20)
+uint32_t scan_window(uint32_t window, uint64_t end, uint64_t offset);
+
+#endif
