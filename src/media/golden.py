@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes golden.c: tiny images of every kind that media decodes, as C arrays. They are made by arithmetic and written by
 Pillow 13.0.0 (and, interlaced, by hand). The arrays are checked in; run this only to add one, since the media
-fingerprint changes with them:  src/media/golden.py > src/media/golden.c
+fingerprint changes with them:
+
+    src/media/golden.py > src/media/golden.c
+    src/media/golden.py tests/fuzz/corpus/media       the same as files, where fuzzing starts
 """
 
 import io
 import struct
 import sys
 import zlib
+from pathlib import Path
 
 from PIL import Image
 
@@ -72,6 +76,15 @@ def png_interlaced(im):
     return png(im.width, im.height, 4, 3, 1, rows, chunk(b"PLTE", palette) + chunk(b"eXIf", orientation(3)[6:]))
 
 
+def unfinished(jpeg, n_scans):
+    """A progressive file that ends after its first scans, in good order."""
+    at = 0
+    for _ in range(n_scans + 1):
+        at = jpeg.index(b"\xff\xda", at + 1)
+    tables = jpeg.rindex(b"\xff\xc4", 0, at)  # those of the scan that is left out
+    return jpeg[:tables] + b"\xff\xd9"
+
+
 def animated():
     """Two frames; the first leaves an edge of the canvas free."""
     first = Image.new("RGBA", (30, 22))
@@ -87,8 +100,9 @@ def images():
     yield "jpeg_444", saved(im, "JPEG", quality=93, subsampling="4:4:4")
     yield "jpeg_gray", saved(im.convert("L"), "JPEG", quality=88)
     yield "jpeg_progressive", saved(im, "JPEG", quality=90, progressive=True)
+    yield "jpeg_unfinished", unfinished(saved(im, "JPEG", quality=90, progressive=True), 2)
     yield "jpeg_restart", saved(im, "JPEG", quality=80, restart_marker_blocks=2)
-    yield "jpeg_cmyk", saved(im.convert("CMYK"), "JPEG", quality=90)
+    yield "jpeg_cmyk", saved(picture(19, 14).convert("CMYK"), "JPEG", quality=90)
     yield "jpeg_turned", saved(picture(24, 16), "JPEG", quality=90, exif=orientation(6))
     yield "png_rgb", saved(im, "PNG", optimize=True)
     yield "png_gray", saved(im.convert("L"), "PNG", optimize=True)
@@ -100,7 +114,12 @@ def images():
     yield "webp_animated", animated()
 
 
-def main():
+def write_files(folder):
+    for name, data in images():
+        (folder / name).write_bytes(data)
+
+
+def write_arrays():
     print("/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by golden.py: do not edit. */")
     print('#include "media/golden.h"\n')
     names = []
@@ -117,4 +136,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if len(sys.argv) > 1:
+        write_files(Path(sys.argv[1]))
+    else:
+        write_arrays()

@@ -174,23 +174,6 @@ static row_fn *choose_conversion(struct jpeg_decompress_struct *cinfo, uint32_t 
 }
 
 /*
- * A progressive file may end before its coefficients have all their bits; the library then smooths blocks by their
- * neighbours, and a region decoded alone would differ from the same region of the whole.
- */
-static bool will_smooth(const struct jpeg_decompress_struct *cinfo)
-{
-	if (!cinfo->progressive_mode || !cinfo->coef_bits)
-		return false;
-	for (int c = 0; c < cinfo->num_components; c++) {
-		for (int k = 0; k < DCTSIZE2; k++) {
-			if (cinfo->coef_bits[c][k] != 0)
-				return true;
-		}
-	}
-	return false;
-}
-
-/*
  * Narrows the output to the box's columns and one more on each side, where there is one: with subsampled chroma the
  * outermost column lacks the neighbour that upsampling looks at. Returns the column that output then begins at.
  */
@@ -223,22 +206,21 @@ static void read_inside(struct jpeg *j)
 {
 	struct jpeg_decompress_struct *cinfo = &j->cinfo;
 	row_fn *convert = choose_conversion(cinfo, j->to->c);
-	uint32_t first_x, y = 0;
+	uint32_t first_x;
 	uint8_t *line;
 	bool direct;
 
+	/*
+	 * A progressive file may end before its coefficients have all their bits. How the library then smooths blocks
+	 * by their neighbours changed between 2.1 and 3.2, and a region would differ from the whole.
+	 */
+	cinfo->do_block_smoothing = FALSE;
 	jpeg_start_decompress(cinfo);
-	if (will_smooth(cinfo)) {
-		first_x = 0;
-	} else {
-		first_x = crop_columns(j);
-		skip_rows(j, y = j->box.y);
-	}
+	first_x = crop_columns(j);
+	skip_rows(j, j->box.y);
 	j->r = scratch_get(SCRATCH_LINE, (size_t)cinfo->output_width * (size_t)cinfo->output_components, &line);
 	if (j->r < 0)
 		return;
-	for (; y < j->box.y; y++)
-		read_row(j, line);
 	direct = cinfo->output_width == j->box.w && (convert == row_rgb || convert == row_gray);
 	for (uint32_t i = 0; i < j->box.h; i++) {
 		uint8_t *to = plane_row(j->to, i);
