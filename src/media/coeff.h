@@ -2,7 +2,7 @@
 /*
  * Weights of a resize along one axis, as Pillow 13.0.0 makes them (src/libImaging/Resample.c): computed in IEEE double
  * with + - * / only, normalised to sum 1, then rounded to integers of COEFF_BITS fraction bits, halves away from zero.
- * doc/design/0005-resize.md has the formulas.
+ * doc/design/0005-pixels.md has the formulas.
  */
 #ifndef OLDDOG_MEDIA_COEFF_H
 #define OLDDOG_MEDIA_COEFF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resize, bit for bit as Pillow 13.0.0 (or 12): two passes with 8 bits between them. Only a part of the result need be
- * made, from only the part of the input that it depends on. doc/design/0005-resize.md.
+ * made, from only the part of the input that it depends on. doc/design/0005-pixels.md.
  */
 #ifndef OLDDOG_MEDIA_RESIZE_H
 #define OLDDOG_MEDIA_RESIZE_H
