@@ -38,7 +38,11 @@ int spec_bind_transform(struct spec_in *in, const struct spec_key *k, const stru
 		return spec_refuse(in, n->line, "`transform` stands beside `%s`; keep one of them",
 			spec_key_of_step(d->chain.steps[0].kind)->name);
 	r = spec_tree(in, chain, strlen(chain), &map);
-	return r < 0 ? r : spec_draft_bind(in, d, map);
+	if (r < 0)
+		return r;
+	for (struct spec_node *c = map->first; c; c = c->next)
+		c->line = n->line;
+	return spec_draft_bind(in, d, map);
 }
 
 static int check_extension(struct spec_in *in, const char *from, unsigned line)

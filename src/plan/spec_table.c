@@ -234,7 +234,7 @@ void spec_key_form(const struct spec_key *k, struct buf *to)
 		words_form(k->words, to);
 	else if (k->type == &size)
 		buf_printf(to, "a size up to %" PRIu64 "G, such as 200M", k->max >> 30);
-	else if (k->type == &u64 || k->type == &u32)
+	else if (k->max)
 		buf_printf(to, "a whole number from %" PRIu64 " to %" PRIu64, k->min, k->max);
 	else
 		buf_printf(to, "a number from %g to %g", k->low, k->high);

@@ -320,6 +320,11 @@ int spec_tree(struct spec_in *in, const char *text, size_t n, struct spec_node *
 
 	if (r < 0)
 		return r;
+	/* libyaml passes over a byte order mark only where it may guess the encoding. */
+	if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		text += 3;
+		n -= 3;
+	}
 	if (!yaml_parser_initialize(&parser))
 		return -ENOMEM;
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);

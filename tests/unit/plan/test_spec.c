@@ -189,6 +189,13 @@ static void numbers_are_written_in_several_ways(void **state)
 	assert_true(t->stop_above_ppm == 250000 && t->order == ORDER_WINDOW && t->window == 200000 && t->group == 64);
 }
 
+static void a_byte_order_mark_is_passed_over(void **state)
+{
+	AUTO(spec) struct spec *s = parse("\xef\xbb\xbf" DATA "seed: 3\n");
+
+	assert_int_equal(s->seed, 3);
+}
+
 static void what_is_written_parses_to_the_same(void **state)
 {
 	static const char *const texts[] = {
@@ -292,6 +299,7 @@ int main(void)
 		cmocka_unit_test(gray_images_have_one_mean),
 		cmocka_unit_test(skipped_ranges_are_sorted_and_joined),
 		cmocka_unit_test(numbers_are_written_in_several_ways),
+		cmocka_unit_test(a_byte_order_mark_is_passed_over),
 		cmocka_unit_test(what_is_written_parses_to_the_same),
 		cmocka_unit_test(random_specs_survive_writing),
 		cmocka_unit_test(written_numbers_do_not_follow_the_locale),
