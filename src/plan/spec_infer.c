@@ -2,6 +2,7 @@
 /* A spec for data that came without one. doc/design/0007-spec.md says why it is so. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/scope.h"
 #include "base/vec.h"
@@ -77,6 +78,7 @@ struct candidate {
 	uint64_t n_with;
 	const char *from[SPEC_MAX_FROM];
 	unsigned n_from;
+	bool is_class;
 };
 
 struct candidates {
@@ -90,19 +92,52 @@ static int candidate_cmp(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int gather(struct candidates *c, const char *const *names, const uint64_t *n_with, unsigned n)
+static int candidate_case_cmp(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int r = strcasecmp(x->name, y->name);
+
+	return r ? r : strcmp(x->name, y->name);
+}
+
+/* Members are found whatever the case, so JPG and jpg are one; the commoner one gives the name. */
+static void join_cases(struct candidates *c, uint64_t n_samples)
+{
+	size_t n_out = 0;
+
+	qsort(c->list.ptr, c->list.n, sizeof(*c->list.ptr), candidate_case_cmp);
+	for (size_t i = 0; i < c->list.n; i++) {
+		struct candidate *one = &c->list.ptr[i], *last = n_out ? &c->list.ptr[n_out - 1] : NULL;
+
+		if (!last || strcasecmp(last->name, one->name) != 0) {
+			c->list.ptr[n_out++] = *one;
+			continue;
+		}
+		if (one->n_with > last->n_with)
+			last->name = last->from[0] = one->name;
+		last->n_with = MIN(n_samples, last->n_with + MIN(one->n_with, n_samples));
+	}
+	c->list.n = n_out;
+}
+
+static void candidates_sort(struct candidates *c)
+{
+	qsort(c->list.ptr, c->list.n, sizeof(*c->list.ptr), candidate_cmp);
+}
+
+static int gather(struct candidates *c, const char *const *names, const uint64_t *n_with, unsigned n, uint64_t n_samples)
 {
 	for (unsigned i = 0; i < n; i++) {
-		int r;
+		struct candidate one = {.name = names[i], .n_with = MIN(n_with[i], n_samples), .from = {names[i]}, .n_from = 1};
+		int r = spec_name_valid(names[i]) && n_with[i] ? VEC_PUSH(&c->list, one) : 0;
 
-		if (!spec_name_valid(names[i]) || n_with[i] == 0)
-			continue;
-		r = VEC_PUSH(&c->list, ((struct candidate){names[i], n_with[i], {names[i]}, 1}));
 		if (r < 0)
 			return r;
 	}
-	if (c->list.n)
-		qsort(c->list.ptr, c->list.n, sizeof(*c->list.ptr), candidate_cmp);
+	if (c->list.n == 0)
+		return 0;
+	join_cases(c, n_samples);
+	candidates_sort(c);
 	return 0;
 }
 
@@ -138,7 +173,7 @@ static void join_images(struct candidates *c, uint64_t n_samples)
 	}
 	c->list.ptr[n_out++] = image;
 	c->list.n = n_out;
-	qsort(c->list.ptr, n_out, sizeof(image), candidate_cmp);
+	candidates_sort(c);
 }
 
 /* A stray README among pictures is no reason to leave the pictures out. */
@@ -175,7 +210,8 @@ static int add_field(struct spec_in *in, const struct candidate *c, uint64_t n_s
 		r = copy_from(&d, c);
 	if (r < 0)
 		return r;
-	d.field.on_missing = c->n_with < n_samples ? ON_MISSING_SKIP : ON_MISSING_FAIL;
+	/* Nobody counted the files beside the folders of classes. */
+	d.field.on_missing = c->is_class || c->n_with < n_samples ? ON_MISSING_SKIP : ON_MISSING_FAIL;
 	r = spec_draft_finish(in, &d);
 	return r < 0 ? r : spec_draft_add(in, &d, s);
 }
@@ -195,15 +231,21 @@ static int add_fields(struct spec_in *in, const struct candidates *c, uint64_t n
 	return r;
 }
 
-static int add_class(struct candidates *c, uint64_t n_samples)
+/* The class of a folder is a field of its own, unless the data has one of that name. */
+static int add_class(struct candidates *c)
 {
+	int r;
+
 	for (size_t i = 0; i < c->list.n; i++) {
-		if (strcmp(c->list.ptr[i].name, "cls") == 0) {
-			c->list.ptr[i].n_with = n_samples;
+		if (strcasecmp(c->list.ptr[i].name, "cls") == 0) {
+			c->list.ptr[i].is_class = true;
 			return 0;
 		}
 	}
-	return VEC_PUSH(&c->list, ((struct candidate){"cls", n_samples, {"cls"}, 1}));
+	r = VEC_PUSH(&c->list, ((struct candidate){.name = "cls", .from = {"cls"}, .n_from = 1, .is_class = true}));
+	if (r == 0)
+		candidates_sort(c);
+	return r;
 }
 
 static void candidates_release(struct candidates *c)
@@ -221,19 +263,16 @@ int spec_infer_fields(struct spec *s, const char *const *names, const uint64_t *
 	spec_in_init(&in, "inferred", e);
 	if (s->recipe.n_fields)
 		return 0;
-	r = gather(&c, names, n_with, n);
+	r = gather(&c, names, n_with, n, n_samples);
 	if (r < 0)
 		return r;
 	join_images(&c, n_samples);
 	drop_rare(&c, n_samples);
-	/* The class of a folder is there for every sample, and alone it is no data. */
+	/* A class alone is no data. */
 	if (has_class && c.list.n)
-		r = add_class(&c, n_samples);
-	if (r < 0)
-		return r;
-	if (c.list.n)
-		qsort(c.list.ptr, c.list.n, sizeof(*c.list.ptr), candidate_cmp);
-	r = add_fields(&in, &c, n_samples, s);
+		r = add_class(&c);
+	if (r == 0)
+		r = add_fields(&in, &c, n_samples, s);
 	if (r == 0)
 		spec_seal(s);
 	return r;

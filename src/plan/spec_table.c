@@ -82,7 +82,7 @@ const struct spec_key spec_keys[] = {
 		.help = "What a sample consists of. Its keys run in the order written."},
 	{"fields.*", "from", &from, IN_DRAFT(field.from), .form = "an extension, or a list of them",
 		.otherwise = "the field's name",
-		.help = "Extensions without the dot, tried in this order; `cls` is the class of a folder."},
+		.help = "Extensions without the dot, whatever the case, tried in this order; `cls` is the class of a folder."},
 	{"fields.*", "on_missing", &word, IN_DRAFT(field.on_missing), .words = on_missing_words, .by_default = "fail",
 		.help = "For samples without this field: planning fails, leaves them out, or gives empty bytes or text."},
 	{"fields.*", "as", &word, IN_DRAFT(chain.kind), .words = as_words,
@@ -152,8 +152,8 @@ const struct spec_key spec_keys[] = {
 	{"", "seed", &u64, IN_SPEC(seed), .max = UINT64_MAX, .by_default = "0", .help = "Of all random choices."},
 	{"", "order", &order, &word, "order", IN_SPEC(order), .words = order_words,
 		.form = "sequential | shuffle | {shuffle: {window: N, shards: G}}", .by_default = "sequential",
-		.help = "shuffle: over the whole set. With a window: over so many samples of so many neighbouring shards at a "
-			"time, which lets storage be read in long pieces."},
+		.help = "shuffle: over the whole set. With a window: over so many samples of so many shards at a time, which lets "
+			"storage be read in long pieces."},
 	{"order", "shuffle", &group, .keys = "order.shuffle", .form = "a mapping", .otherwise = "none",
 		.help = "A shuffle within windows."},
 	{"order.shuffle", "window", &u64, IN_SPEC(window), .min = 1, .max = 1ull << 40, .by_default = "200000",
@@ -165,8 +165,8 @@ const struct spec_key spec_keys[] = {
 	{"", "batch", &rank_batch, IN_SPEC(batch), .min = 1, .max = 1u << 24, .otherwise = "global_batch says it",
 		.help = "Samples of a batch of each rank. Not together with global_batch."},
 	{"", "tail", &word, IN_SPEC(tail), .words = tail_words, .by_default = "short",
-		.help = "The last batch of an epoch, when samples do not fill it: short, left out, filled with the epoch's first, "
-			"or filled from the next epoch."},
+		.help = "The last batch of an epoch, when samples do not fill it: short, left out, filled by repeating its own, or "
+			"filled from the next epoch."},
 	{"", "balance", .form = "cost", .help = "Batches of even cost."},
 	{"", "on_error", &group, .keys = "on_error", .form = "a mapping", .otherwise = "as below",
 		.help = "What happens at a sample that is bad."},

@@ -76,14 +76,16 @@ static void fields_are_inferred_from_extensions(void **state)
 		const char *want;
 	} rows[] = {
 		{{"txt", "jpg", "json"}, {99, 100, 100}, 100, false, "jpg(jpg)1 json(json)3 txt(txt)skip3"},
-		{{"jpg", "png", "JPG"}, {50, 30, 20}, 100, true, "cls(cls)4 image(JPG,jpg,png)1"},
+		{{"jpg", "png", "JPG"}, {50, 30, 20}, 100, true, "cls(cls)skip4 image(jpg,png)1"},
+		{{"JPG", "jpg", "TXT"}, {60, 40, 100}, 100, false, "JPG(JPG)1 TXT(TXT)3"},
 		{{"jpg", "png"}, {50, 30}, 100, false, "image(jpg,png)skip1"},
 		{{"jpg", "png"}, {100, 100}, 100, false, "jpg(jpg)1 png(png)1"},
 		{{"jpg", "seg.png", "cls"}, {100, 100, 100}, 100, false, "cls(cls)4 jpg(jpg)1 seg.png(seg.png)1"},
 		{{"jpg", "README"}, {100, 1}, 100, false, "jpg(jpg)1"},
 		{{"jpg", "bad name", ".x", "", "a/b"}, {9, 9, 9, 9, 9}, 9, false, "jpg(jpg)1"},
 		{{"jpg", "image", "png"}, {5, 5, 5}, 10, false, "image(image)skip2 jpg(jpg)skip1 png(png)skip1"},
-		{{"cls", "jpg"}, {3, 5}, 5, true, "cls(cls)4 jpg(jpg)1"},
+		{{"cls", "jpg"}, {3, 5}, 5, true, "cls(cls)skip4 jpg(jpg)1"},
+		{{"jpg"}, {UINT64_MAX}, 5, false, "jpg(jpg)1"},
 		{{"a", "b", "c"}, {3, 3, 3}, 9, false, ""},
 		{{"a"}, {0}, 0, true, ""},
 	};
