@@ -51,7 +51,8 @@ int spec_new(struct spec_in *in, struct spec **ret)
 
 static int check_top(struct spec_in *in, const struct spec_node *root)
 {
-	const struct spec_node *rank = spec_node_find(root, "batch"), *all = spec_node_find(root, "global_batch");
+	const struct spec_node *rank = spec_node_find(root, "batch"),
+			       *all = spec_node_find(root, "global_batch");
 
 	if (!spec_node_find(root, "sources"))
 		return spec_refuse(in, root->line, "`sources` is missing; write sources: [{data: PATH}]");
@@ -170,10 +171,12 @@ static int find_field(const struct spec *s, const char *name, unsigned *ret, str
 		if (n < sizeof(have))
 			n += (size_t)snprintf(have + n, sizeof(have) - n, "%s%s", i ? ", " : "", field);
 	}
-	return err_set(e, E_SPEC, "there is no field %s; the fields are %s", spec_show(str_of(name)).text, have);
+	return err_set(
+		e, E_SPEC, "there is no field %s; the fields are %s", spec_show(str_of(name)).text, have);
 }
 
-static int find_fields(const struct spec *s, const char *const *names, unsigned n, unsigned *ret, struct err *e)
+static int find_fields(
+	const struct spec *s, const char *const *names, unsigned n, unsigned *ret, struct err *e)
 {
 	bool taken[RECIPE_MAX_FIELDS] = {0};
 
@@ -183,7 +186,8 @@ static int find_fields(const struct spec *s, const char *const *names, unsigned 
 		if (r < 0)
 			return r;
 		if (taken[ret[i]])
-			return err_set(e, E_SPEC, "field %s is asked for twice", spec_show(str_of(names[i])).text);
+			return err_set(
+				e, E_SPEC, "field %s is asked for twice", spec_show(str_of(names[i])).text);
 		taken[ret[i]] = true;
 	}
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spec: what a training job wants of its data, in YAML (DESIGN.md section 4, "Samples"). One table binds keys to
- * fields here, and makes help and the man page; an unknown key is refused with its line and the nearest key; a key whose
- * feature is not built yet is refused by name (CONTRACTS C13).
+ * The spec: what a training job wants of its data, in YAML (DESIGN.md section 4, "Samples"). One table
+ * binds keys to fields here, and makes help and the man page; an unknown key is refused with its line and
+ * the nearest key; a key whose feature is not built yet is refused by name (CONTRACTS C13).
  */
 #ifndef OLDDOG_PLAN_SPEC_H
 #define OLDDOG_PLAN_SPEC_H
@@ -73,28 +73,32 @@ int spec_parse(const char *name, const char *text, size_t n, struct spec **ret, 
 /* The spec of a bare path: sequential, seed 0, batch 32, no fields yet. */
 int spec_of_paths(const char *const *paths, unsigned n_paths, struct spec **ret, struct err *e);
 /*
- * Fills in fields that were left to inference, from the extensions that the data has (n counts parallel to names); does
- * nothing when there are fields. Extensions that less than half of the samples have become no field, but image
- * extensions that share the samples out among them become one field `image`. Extensions that cannot be a field's name
- * are passed over. E_SPEC when no field is left, or more than RECIPE_MAX_FIELDS.
+ * Fills in fields that were left to inference, from the extensions that the data has (n counts parallel to
+ * names); does nothing when there are fields. Extensions that less than half of the samples have become no
+ * field, but image extensions that share the samples out among them become one field `image`. Extensions
+ * that cannot be a field's name are passed over. has_class adds the field `cls`. E_SPEC when no field is
+ * left, or more than RECIPE_MAX_FIELDS.
  */
-int spec_infer_fields(struct spec *s, const char *const *names, const uint64_t *n_with, unsigned n, uint64_t n_samples,
-	bool has_class, struct err *e);
+int spec_infer_fields(struct spec *s, const char *const *names, const uint64_t *n_with, unsigned n,
+	uint64_t n_samples, bool has_class, struct err *e);
+/* A deep copy. -ENOMEM. */
 int spec_copy(const struct spec *s, struct spec **ret);
 
 /*
- * For `fields=` of a Loader: keeps these fields, in this order. Each keeps its number (recipe_field.index), so that its
- * random choices stay the same. E_SPEC with words when there is no such field; s is then as before.
+ * For `fields=` of a Loader: keeps these fields, in this order. Each keeps its number (recipe_field.index),
+ * so that its random choices stay the same. E_SPEC with words when there is no such field; s is then as
+ * before.
  */
 int spec_select_fields(struct spec *s, const char *const *names, unsigned n, struct err *e);
 /*
- * For `transform=` of a Loader: replaces the steps, normalize, dtype and layout of an image field (NULL: of all image
- * fields) by a named chain (imagenet_train, imagenet_val), or by one in YAML: "{resize: 256, center_crop: 224}". decode
- * and collate stay unless the chain has them. E_SPEC with words; s is then as before.
+ * For `transform=` of a Loader: replaces the steps, normalize, dtype and layout of an image field (NULL: of
+ * all image fields) by a named chain (imagenet_train, imagenet_val), or by one in YAML: "{resize: 256,
+ * center_crop: 224}". decode and collate stay unless the chain has them. E_SPEC with words; s is then as
+ * before.
  */
 int spec_apply_transform(struct spec *s, const char *field, const char *name_or_yaml_chain, struct err *e);
 
-/* Writes a spec that parses to the same, with every default spelled out. (Numbers kept by spec_select_fields() are not.) */
+/* Writes a spec that parses to the same, all defaults spelled out. (Numbers kept by spec_select_fields() are not.) */
 int spec_write(const struct spec *s, struct buf *to);
 /* fields_id: SHA-256 of the encoded recipe without limits and random keys, and of each field's extensions. */
 int spec_fields_id(const struct spec *s, uint8_t ret[32]);

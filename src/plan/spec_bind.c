@@ -20,7 +20,8 @@ int spec_refuse_value(struct spec_in *in, const struct spec_key *k, const struct
 	spec_key_form(k, &form);
 	if (form.r < 0)
 		return form.r;
-	return spec_refuse(in, n->line, "`%s` is %s; write %s", k->name, spec_show_node(n).text, (char *)form.ptr);
+	return spec_refuse(
+		in, n->line, "`%s` is %s; write %s", k->name, spec_show_node(n).text, (char *)form.ptr);
 }
 
 static int refuse_unknown(struct spec_in *in, const char *section, const struct spec_node *n)
@@ -36,10 +37,12 @@ static int refuse_unknown(struct spec_in *in, const char *section, const struct 
 			best = far;
 		}
 	}
-	return spec_refuse(in, n->line, "%s is not a key here; the nearest is `%s`", spec_show(n->key).text, nearest->name);
+	return spec_refuse(in, n->line, "%s is not a key here; the nearest is `%s`", spec_show(n->key).text,
+		nearest->name);
 }
 
-int spec_key_of(struct spec_in *in, const char *section, const struct spec_node *n, const struct spec_key **ret)
+int spec_key_of(
+	struct spec_in *in, const char *section, const struct spec_node *n, const struct spec_key **ret)
 {
 	const struct spec_key *k = spec_key_find(section, n->key);
 
@@ -90,7 +93,8 @@ int spec_bind_word(struct spec_in *in, const struct spec_key *k, const struct sp
 		if (!str_eq(n->text, w->text))
 			continue;
 		if (w->unbuilt)
-			return spec_refuse(in, n->line, "`%s: %s` is not built yet; leave it out", k->name, w->text);
+			return spec_refuse(
+				in, n->line, "`%s: %s` is not built yet; leave it out", k->name, w->text);
 		memcpy(at(k, to), &w->value, sizeof(w->value));
 		return 0;
 	}
@@ -206,7 +210,8 @@ int spec_bind_share(struct spec_in *in, const struct spec_key *k, const struct s
 	ppm = (uint32_t)(v + 0.5);
 	off = v - ppm;
 	if (off > 1e-6 || off < -1e-6)
-		return spec_refuse(in, n->line, "`%s` is %s, finer than one in a million", k->name, spec_show_node(n).text);
+		return spec_refuse(in, n->line, "`%s` is %s, finer than one in a million", k->name,
+			spec_show_node(n).text);
 	memcpy(at(k, to), &ppm, sizeof(ppm));
 	return 0;
 }
@@ -226,7 +231,8 @@ static int take_text(struct spec_in *in, const struct spec_key *k, const struct 
 	return *ret ? 0 : -ENOMEM;
 }
 
-int spec_bind_texts(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, char ***ret, unsigned *ret_n)
+int spec_bind_texts(
+	struct spec_in *in, const struct spec_key *k, const struct spec_node *n, char ***ret, unsigned *ret_n)
 {
 	bool list = n->kind == NODE_LIST;
 	const struct spec_node *item = list ? n->first : n;

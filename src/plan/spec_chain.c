@@ -48,8 +48,10 @@ int spec_bind_transform(struct spec_in *in, const struct spec_key *k, const stru
 static int check_extension(struct spec_in *in, const char *from, unsigned line)
 {
 	if (!spec_name_valid(from))
-		return spec_refuse(in, line, "%s is not an extension; write 1 to %u visible ASCII characters without a slash or a "
-			"dot before", spec_show(str_of(from)).text, RECIPE_NAME_MAX - 1);
+		return spec_refuse(in, line,
+			"%s is not an extension; write 1 to %u visible ASCII characters without a slash or a "
+			"dot before",
+			spec_show(str_of(from)).text, RECIPE_NAME_MAX - 1);
 	return 0;
 }
 
@@ -61,7 +63,8 @@ int spec_bind_from(struct spec_in *in, const struct spec_key *k, const struct sp
 	for (unsigned i = 0; r == 0 && i < d->field.n_from; i++)
 		r = check_extension(in, d->field.from[i], n->line);
 	if (r == 0 && d->field.n_from > SPEC_MAX_FROM)
-		r = spec_refuse(in, n->line, "%u extensions in `from`; at most %u are allowed", d->field.n_from, SPEC_MAX_FROM);
+		r = spec_refuse(in, n->line, "%u extensions in `from`; at most %u are allowed",
+			d->field.n_from, SPEC_MAX_FROM);
 	return r;
 }
 
@@ -78,7 +81,8 @@ static int bind_side(struct spec_in *in, const struct spec_key *k, const struct 
 	return 0;
 }
 
-static int bind_sides(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, struct recipe_step *s)
+static int bind_sides(
+	struct spec_in *in, const struct spec_key *k, const struct spec_node *n, struct recipe_step *s)
 {
 	int r;
 
@@ -122,14 +126,16 @@ int spec_bind_step(struct spec_in *in, const struct spec_key *k, const struct sp
 	int r = 0;
 
 	if (has_step(&d->chain, k->step))
-		return spec_refuse(in, n->line, "`%s` stands beside a `transform` that has it; keep one of them", k->name);
+		return spec_refuse(in, n->line,
+			"`%s` stands beside a `transform` that has it; keep one of them", k->name);
 	d->step = (struct recipe_step){.kind = k->step};
 	if (k->keys)
 		r = spec_defaults(in, k->keys, d);
 	if (r == 0 && k->keys && n->kind == NODE_MAP) {
 		r = spec_bind_map(in, k->keys, n, d);
 		if (r == 0 && !d->step.h)
-			return spec_refuse(in, n->line, "`%s` lacks `size`; write %s: {size: 224}", k->name, k->name);
+			return spec_refuse(
+				in, n->line, "`%s` lacks `size`; write %s: {size: 224}", k->name, k->name);
 	} else if (r == 0) {
 		r = k->value->bind(in, k, n, d);
 	}
@@ -185,14 +191,16 @@ int spec_bind_normalize(struct spec_in *in, const struct spec_key *k, const stru
 	return r;
 }
 
-/* Pixels are worked on as uint8 and turned into numbers at the end, so keys that say otherwise would not be obeyed. */
+/* Pixels are uint8 until they are turned into numbers at the end; keys that say otherwise would not be obeyed. */
 static int check_stage(struct spec_in *in, struct spec_draft *d, const struct spec_key *k, unsigned line)
 {
 	if (k->stage == STAGE_ANY)
 		return 0;
 	if (d->late_key && d->late_key->stage > k->stage)
-		return spec_refuse(in, line, "`%s` stands after `%s`, but keys run in the order written and it can only be done "
-			"before; move it up", k->name, d->late_key->name);
+		return spec_refuse(in, line,
+			"`%s` stands after `%s`, but keys run in the order written and it can only be done "
+			"before; move it up",
+			k->name, d->late_key->name);
 	if (!d->late_key || d->late_key->stage < k->stage)
 		d->late_key = k;
 	return 0;

@@ -21,15 +21,18 @@ static int check_paths(struct spec_in *in, const char *const *paths, unsigned n_
 		size_t n = strlen(paths[i]);
 
 		if (n == 0 || n >= SPEC_MAX_PATH)
-			return err_set(in->e, E_SPEC, "path %u has %zu bytes; allowed are 1 to %u", i + 1, n, SPEC_MAX_PATH - 1);
+			return err_set(in->e, E_SPEC, "path %u has %zu bytes; allowed are 1 to %u", i + 1, n,
+				SPEC_MAX_PATH - 1);
 		if (spec_utf8_end(paths[i], n) < n)
 			return err_set(in->e, E_SPEC,
-				"path %u is not UTF-8, which a spec must be; rename it, or name the folder above it", i + 1);
+				"path %u is not UTF-8, as a spec must be; rename it, or name its folder", i + 1);
 		n_bytes += n;
 	}
 	if (n_bytes > SPEC_MAX_BYTES / 4)
-		return err_set(in->e, E_SPEC, "%u paths of %zu bytes together; quote a pattern, such as 'DIR/*.tar', so that the "
-			"shell leaves it to us", n_paths, n_bytes);
+		return err_set(in->e, E_SPEC,
+			"%u paths of %zu bytes together; quote a pattern, such as 'DIR/*.tar', so that the "
+			"shell leaves it to us",
+			n_paths, n_bytes);
 	return 0;
 }
 
@@ -125,10 +128,14 @@ static void candidates_sort(struct candidates *c)
 	qsort(c->list.ptr, c->list.n, sizeof(*c->list.ptr), candidate_cmp);
 }
 
-static int gather(struct candidates *c, const char *const *names, const uint64_t *n_with, unsigned n, uint64_t n_samples)
+static int gather(struct candidates *c, const char *const *names, const uint64_t *n_with, unsigned n,
+	uint64_t n_samples)
 {
 	for (unsigned i = 0; i < n; i++) {
-		struct candidate one = {.name = names[i], .n_with = MIN(n_with[i], n_samples), .from = {names[i]}, .n_from = 1};
+		struct candidate one = {.name = names[i],
+			.n_with = MIN(n_with[i], n_samples),
+			.from = {names[i]},
+			.n_from = 1};
 		int r = spec_name_valid(names[i]) && n_with[i] ? VEC_PUSH(&c->list, one) : 0;
 
 		if (r < 0)
@@ -147,8 +154,8 @@ static bool is_plain_image(const struct candidate *c)
 }
 
 /*
- * jpg here and png there: when no two can be in one sample, they are one field. Candidates are sorted, and so is its
- * `from`.
+ * jpg here and png there: when no two can be in one sample, they are one field. Candidates are sorted, and so
+ * is its `from`.
  */
 static void join_images(struct candidates *c, uint64_t n_samples)
 {
@@ -221,11 +228,15 @@ static int add_fields(struct spec_in *in, const struct candidates *c, uint64_t n
 	int r = 0;
 
 	if (c->list.n == 0)
-		return err_set(in->e, E_SPEC, "no extension is in at least half of the %llu samples, so no field can be inferred; "
-			"write a spec with `fields`", (unsigned long long)n_samples);
+		return err_set(in->e, E_SPEC,
+			"no extension is in at least half of the %llu samples, so no field can be inferred; "
+			"write a spec with `fields`",
+			(unsigned long long)n_samples);
 	if (c->list.n > RECIPE_MAX_FIELDS)
-		return err_set(in->e, E_SPEC, "the samples have members of %zu extensions, more than the %u fields that there can "
-			"be; write a spec with `fields`", c->list.n, RECIPE_MAX_FIELDS);
+		return err_set(in->e, E_SPEC,
+			"the samples have members of %zu extensions, more than the %u fields that there can "
+			"be; write a spec with `fields`",
+			c->list.n, RECIPE_MAX_FIELDS);
 	for (size_t i = 0; r == 0 && i < c->list.n; i++)
 		r = add_field(in, &c->list.ptr[i], n_samples, s);
 	return r;
@@ -242,7 +253,8 @@ static int add_class(struct candidates *c)
 			return 0;
 		}
 	}
-	r = VEC_PUSH(&c->list, ((struct candidate){.name = "cls", .from = {"cls"}, .n_from = 1, .is_class = true}));
+	r = VEC_PUSH(&c->list,
+		((struct candidate){.name = "cls", .from = {"cls"}, .n_from = 1, .is_class = true}));
 	if (r == 0)
 		candidates_sort(c);
 	return r;
@@ -253,8 +265,8 @@ static void candidates_release(struct candidates *c)
 	vec_release(&c->list);
 }
 
-int spec_infer_fields(struct spec *s, const char *const *names, const uint64_t *n_with, unsigned n, uint64_t n_samples,
-	bool has_class, struct err *e)
+int spec_infer_fields(struct spec *s, const char *const *names, const uint64_t *n_with, unsigned n,
+	uint64_t n_samples, bool has_class, struct err *e)
 {
 	struct spec_in AUTO_SPEC_IN in;
 	struct candidates CLEANUP(candidates_release) c = {VEC_MAX(MAX_EXTENSIONS)};

@@ -16,13 +16,22 @@ static const struct {
 	const char *extension;
 	enum field_kind kind;
 } kinds[] = {
-	{"jpg", FIELD_IMAGE}, {"jpeg", FIELD_IMAGE}, {"png", FIELD_IMAGE}, {"webp", FIELD_IMAGE}, {"txt", FIELD_TEXT},
-	{"json", FIELD_TEXT}, {"cls", FIELD_INT},
+	{"jpg", FIELD_IMAGE},
+	{"jpeg", FIELD_IMAGE},
+	{"png", FIELD_IMAGE},
+	{"webp", FIELD_IMAGE},
+	{"txt", FIELD_TEXT},
+	{"json", FIELD_TEXT},
+	{"cls", FIELD_INT},
 };
 
 static const char *const kind_names[] = {
-	[FIELD_IMAGE] = "image", [FIELD_BYTES] = "bytes", [FIELD_TEXT] = "text", [FIELD_INT] = "int",
-	[FIELD_FLOAT] = "float", [FIELD_JSON] = "json",
+	[FIELD_IMAGE] = "image",
+	[FIELD_BYTES] = "bytes",
+	[FIELD_TEXT] = "text",
+	[FIELD_INT] = "int",
+	[FIELD_FLOAT] = "float",
+	[FIELD_JSON] = "json",
 };
 
 const char *spec_kind_name(enum field_kind kind)
@@ -59,8 +68,10 @@ int spec_draft_init(struct spec_in *in, struct spec_draft *d, struct str name, u
 
 	*d = (struct spec_draft){.line = line};
 	if (name.n >= RECIPE_NAME_MAX || !spec_name_valid(name.p))
-		return spec_refuse(in, line, "a field cannot be named %s; use 1 to %u visible ASCII characters without a slash or "
-			"a dot at the front", spec_show(name).text, RECIPE_NAME_MAX - 1);
+		return spec_refuse(in, line,
+			"a field cannot be named %s; use 1 to %u visible ASCII characters without a slash or "
+			"a dot at the front",
+			spec_show(name).text, RECIPE_NAME_MAX - 1);
 	memcpy(d->chain.name, name.p, name.n);
 	for (unsigned i = 0; i < 3; i++)
 		d->std[i] = 1;
@@ -90,8 +101,10 @@ static int name_is_from(struct spec_draft *d)
 
 static int refuse_mixture(struct spec_in *in, const struct spec_draft *d, const char *a, const char *b)
 {
-	return spec_refuse(in, d->line, "field `%s` comes from %s, which is %s, and %s, which is %s; say what it is with `as`, "
-		"or make two fields", d->chain.name, spec_show(str_of(a)).text, kind_names[spec_kind_of(a)],
+	return spec_refuse(in, d->line,
+		"field `%s` comes from %s, which is %s, and %s, which is %s; say what it is with `as`, "
+		"or make two fields",
+		d->chain.name, spec_show(str_of(a)).text, kind_names[spec_kind_of(a)],
 		spec_show(str_of(b)).text, kind_names[spec_kind_of(b)]);
 }
 
@@ -110,8 +123,8 @@ static int decide_kind(struct spec_in *in, struct spec_draft *d)
 	else if (kind == FIELD_BYTES && d->image_key)
 		kind = FIELD_IMAGE;
 	if (kind != FIELD_IMAGE && d->image_key)
-		return spec_refuse(in, d->line, "field `%s` is %s, but `%s` is for images; leave it out", d->chain.name,
-			kind_names[kind], d->image_key->name);
+		return spec_refuse(in, d->line, "field `%s` is %s, but `%s` is for images; leave it out",
+			d->chain.name, kind_names[kind], d->image_key->name);
 	d->chain.kind = kind;
 	return 0;
 }
@@ -145,10 +158,11 @@ static int decide_dtype(struct spec_in *in, struct spec_draft *d)
 		return 0;
 	}
 	if (!dtype_fits(f))
-		return spec_refuse(in, d->line, "field `%s` is %s, which cannot be %s; leave `dtype` out", f->name,
-			kind_names[f->kind], dtype_name(f->dtype));
+		return spec_refuse(in, d->line, "field `%s` is %s, which cannot be %s; leave `dtype` out",
+			f->name, kind_names[f->kind], dtype_name(f->dtype));
 	if (f->normalize && f->dtype == DTYPE_UINT8)
-		return spec_refuse(in, d->line, "field `%s` has `normalize`, whose numbers are no uint8; write dtype: float32",
+		return spec_refuse(in, d->line,
+			"field `%s` has `normalize`, whose numbers are no uint8; write dtype: float32",
 			f->name);
 	return 0;
 }
@@ -159,10 +173,13 @@ static int decide_normalize(struct spec_in *in, struct spec_draft *d)
 	unsigned n_channels = f->mode == DECODE_GRAY ? 1 : 3;
 
 	if (f->normalize && f->mode == DECODE_KEEP)
-		return spec_refuse(in, d->line, "field `%s` keeps its channels, whose number `normalize` must know; write decode: "
-			"rgb or gray", f->name);
+		return spec_refuse(in, d->line,
+			"field `%s` keeps its channels, whose number `normalize` must know; write decode: "
+			"rgb or gray",
+			f->name);
 	if (f->normalize && (d->n_mean != n_channels || d->n_std != n_channels))
-		return spec_refuse(in, d->line, "field `%s` is decoded to %u channel%s; `normalize` needs %u of mean and of std",
+		return spec_refuse(in, d->line,
+			"field `%s` is decoded to %u channel%s; `normalize` needs %u of mean and of std",
 			f->name, n_channels, n_channels > 1 ? "s" : "", n_channels);
 	for (unsigned i = 0; i < 3; i++) {
 		f->mean[i] = d->mean[n_channels == 1 ? 0 : i];
@@ -175,8 +192,10 @@ static int check_missing(struct spec_in *in, const struct spec_draft *d)
 {
 	enum field_kind kind = d->chain.kind;
 
-	if (d->field.on_missing == ON_MISSING_EMPTY && kind != FIELD_BYTES && kind != FIELD_TEXT && kind != FIELD_JSON)
-		return spec_refuse(in, d->line, "field `%s` is %s, which cannot be empty; write on_missing: skip or fail",
+	if (d->field.on_missing == ON_MISSING_EMPTY && kind != FIELD_BYTES && kind != FIELD_TEXT &&
+		kind != FIELD_JSON)
+		return spec_refuse(in, d->line,
+			"field `%s` is %s, which cannot be empty; write on_missing: skip or fail",
 			d->chain.name, kind_names[kind]);
 	return 0;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one table of a spec's keys, for plan/spec*.c only. A row says where a key may stand, how its value is written, what
- * holds without it, where the value goes and what it means. Parsing, defaults, writing, help and man page are walks over
- * it; a new key is a row, and a type when none fits.
+ * The one table of a spec's keys, for plan/spec*.c only. A row says where a key may stand, how its value is
+ * written, what holds without it, where the value goes and what it means. Parsing, defaults, writing, help
+ * and man page are walks over it; a new key is a row, and a type when none fits.
  *
- * A section is a path: "" is the top, "sources[]" each source, "fields.*" each field, "order.shuffle" what is in there.
- * Values go into the section's struct at the row's offset: struct spec for the top and what is nested in it, struct
- * spec_source for sources[], struct spec_draft for fields.* and what is nested in them.
+ * A section is a path: "" is the top, "sources[]" each source, "fields.*" each field, "order.shuffle" what
+ * is in there. Values go into the section's struct at the row's offset: struct spec for the top and what is
+ * nested in it, struct spec_source for sources[], struct spec_draft for fields.* and what is nested in
+ * them.
  */
 #ifndef OLDDOG_PLAN_SPEC_TABLE_H
 #define OLDDOG_PLAN_SPEC_TABLE_H

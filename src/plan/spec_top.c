@@ -9,7 +9,8 @@
 static int check_path(struct spec_in *in, const struct spec_node *n)
 {
 	if (n->text.n >= SPEC_MAX_PATH)
-		return spec_refuse(in, n->line, "a path of %zu bytes; at most %u are allowed", n->text.n, SPEC_MAX_PATH - 1);
+		return spec_refuse(in, n->line, "a path of %zu bytes; at most %u are allowed", n->text.n,
+			SPEC_MAX_PATH - 1);
 	return 0;
 }
 
@@ -33,7 +34,8 @@ int spec_bind_weight(struct spec_in *in, const struct spec_key *k, const struct 
 	return spec_bind_real(in, k, n, to);
 }
 
-static int bind_source(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, struct spec_source *s)
+static int bind_source(
+	struct spec_in *in, const struct spec_key *k, const struct spec_node *n, struct spec_source *s)
 {
 	int r;
 
@@ -54,8 +56,10 @@ static int check_weights(struct spec_in *in, const struct spec_node *list, const
 
 	for (unsigned i = 0; i < s->n_sources; i++, n = n->next) {
 		if (s->sources[i].weighted != s->sources[0].weighted)
-			return spec_refuse(in, n->line, "this source %s a weight, the first %s; give all sources one, or none",
-				s->sources[i].weighted ? "has" : "lacks", s->sources[i].weighted ? "lacks it" : "has one");
+			return spec_refuse(in, n->line,
+				"this source %s a weight, the first %s; give all sources one, or none",
+				s->sources[i].weighted ? "has" : "lacks",
+				s->sources[i].weighted ? "lacks it" : "has one");
 	}
 	return 0;
 }
@@ -102,11 +106,14 @@ int spec_bind_batch(struct spec_in *in, const struct spec_key *k, const struct s
 
 static int bind_range(struct spec_in *in, const struct spec_node *n, struct spec_range *ret)
 {
-	if (n->kind != NODE_LIST || n->n != 2 || n->first->kind != NODE_SCALAR || n->last->kind != NODE_SCALAR ||
-		str_to_u64(n->first->text, &ret->first) < 0 || str_to_u64(n->last->text, &ret->last) < 0)
-		return spec_refuse(in, n->line, "`skip_samples` has an item that is not two positions; write [FIRST, LAST]");
+	if (n->kind != NODE_LIST || n->n != 2 || n->first->kind != NODE_SCALAR ||
+		n->last->kind != NODE_SCALAR || str_to_u64(n->first->text, &ret->first) < 0 ||
+		str_to_u64(n->last->text, &ret->last) < 0)
+		return spec_refuse(in, n->line,
+			"`skip_samples` has an item that is not two positions; write [FIRST, LAST]");
 	if (ret->first > ret->last)
-		return spec_refuse(in, n->line, "`skip_samples` has a range that ends before it begins: %s to %s",
+		return spec_refuse(in, n->line,
+			"`skip_samples` has a range that ends before it begins: %s to %s",
 			spec_show(n->first->text).text, spec_show(n->last->text).text);
 	return 0;
 }
@@ -143,7 +150,8 @@ int spec_bind_skip(struct spec_in *in, const struct spec_key *k, const struct sp
 	if (n->kind != NODE_LIST)
 		return spec_refuse_value(in, k, n);
 	if (n->n > SPEC_MAX_RANGES)
-		return spec_refuse(in, n->line, "%u ranges in `skip_samples`; at most %u are allowed", n->n, SPEC_MAX_RANGES);
+		return spec_refuse(in, n->line, "%u ranges in `skip_samples`; at most %u are allowed", n->n,
+			SPEC_MAX_RANGES);
 	if (n->n == 0)
 		return 0;
 	s->skip = mem_calloc(n->n, sizeof(*s->skip));
@@ -163,8 +171,8 @@ static int bind_field(struct spec_in *in, const struct spec_node *n, struct spec
 	int r = spec_draft_init(in, &d, n->key, n->line);
 
 	if (r == 0 && n->kind != NODE_MAP && !spec_node_null(n))
-		return spec_refuse(in, n->line, "field `%s` is %s; write a mapping such as {from: jpg}", d.chain.name,
-			spec_show_node(n).text);
+		return spec_refuse(in, n->line, "field `%s` is %s; write a mapping such as {from: jpg}",
+			d.chain.name, spec_show_node(n).text);
 	if (r == 0 && n->kind == NODE_MAP)
 		r = spec_draft_bind(in, &d, n);
 	if (r == 0)
@@ -179,7 +187,8 @@ int spec_bind_fields(struct spec_in *in, const struct spec_key *k, const struct 
 	if (n->kind != NODE_MAP)
 		return spec_refuse_value(in, k, n);
 	if (n->n == 0)
-		return spec_refuse(in, n->line, "`fields` names none; leave it out to have them inferred from the data");
+		return spec_refuse(
+			in, n->line, "`fields` names none; leave it out to have them inferred from the data");
 	for (const struct spec_node *c = n->first; r == 0 && c; c = c->next)
 		r = bind_field(in, c, to);
 	return r;

@@ -17,7 +17,8 @@ static int check_keys(struct spec_in *in, const struct spec_node *map)
 		if (r < 0)
 			return r;
 		if (k->stage == STAGE_ANY && !k->image)
-			return spec_refuse(in, n->line, "`%s` belongs into a spec; a transform has steps, normalize, dtype, layout",
+			return spec_refuse(in, n->line,
+				"`%s` belongs into a spec; a transform has steps, normalize, dtype, layout",
 				k->name);
 	}
 	return 0;
@@ -31,8 +32,10 @@ static int parse_chain(struct spec_in *in, const char *chain, struct spec_node *
 	if (r < 0)
 		return r;
 	if ((*ret)->kind != NODE_MAP)
-		return spec_refuse(in, 1, "%s is no transform; use imagenet_train, imagenet_val, or a chain such as {resize: 256, "
-			"center_crop: 224}", spec_show(str_of(chain)).text);
+		return spec_refuse(in, 1,
+			"%s is no transform; use imagenet_train, imagenet_val, or a chain such as "
+			"{resize: 256, center_crop: 224}",
+			spec_show(str_of(chain)).text);
 	return check_keys(in, *ret);
 }
 
@@ -65,7 +68,8 @@ static int apply_one(struct spec_in *in, const struct spec *s, unsigned i, const
 	int r;
 
 	if (f->kind != FIELD_IMAGE)
-		return spec_refuse(in, 1, "field `%s` is %s; only images can be transformed", f->name, spec_kind_name(f->kind));
+		return spec_refuse(in, 1, "field `%s` is %s; only images can be transformed", f->name,
+			spec_kind_name(f->kind));
 	r = chain_of(in, s, i, map, &d);
 	if (r < 0)
 		return r;
@@ -97,8 +101,8 @@ static int apply_all(struct spec_in *in, struct spec *s, const char *field, cons
 	if (r < 0)
 		return r;
 	if (!n)
-		return field ? spec_refuse(in, 1, "there is no field %s", spec_show(str_of(field)).text) :
-			       spec_refuse(in, 1, "there is no image among the fields");
+		return field ? spec_refuse(in, 1, "there is no field %s", spec_show(str_of(field)).text)
+			     : spec_refuse(in, 1, "there is no image among the fields");
 	s->recipe = *recipe;
 	for (unsigned i = 0; i < s->recipe.n_fields; i++)
 		memcpy(s->fields[i].ratio, ratio[i], sizeof(ratio[i]));

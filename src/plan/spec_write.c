@@ -15,7 +15,7 @@
 struct spec_out {
 	yaml_emitter_t emitter;
 	struct buf *to;
-	int r;				/* the first error */
+	int r; /* the first error */
 };
 
 static int take_bytes(void *ctx, unsigned char *p, size_t n)
@@ -23,7 +23,7 @@ static int take_bytes(void *ctx, unsigned char *p, size_t n)
 	return buf_add(ctx, p, n) == 0;
 }
 
-/* libyaml fails when memory is short, here or in it, when the buffer is full, and when a text is not UTF-8. */
+/* libyaml fails when memory is short, when the buffer is full, and when a text is not UTF-8. */
 static void emit(struct spec_out *o, yaml_event_t *ev, int made)
 {
 	if (o->r == 0 && made && yaml_emitter_emit(&o->emitter, ev))
@@ -64,9 +64,10 @@ static void out_list_end(struct spec_out *o)
 
 static void out_scalar(struct spec_out *o, const char *s, yaml_scalar_style_t style)
 {
+	const unsigned char *p = (const unsigned char *)s;
 	yaml_event_t ev;
 
-	emit(o, &ev, yaml_scalar_event_initialize(&ev, NULL, NULL, (const unsigned char *)s, (int)strlen(s), 1, 1, style));
+	emit(o, &ev, yaml_scalar_event_initialize(&ev, NULL, NULL, p, (int)strlen(s), 1, 1, style));
 }
 
 static void out_word(struct spec_out *o, const char *s)
@@ -80,7 +81,8 @@ static void out_text(struct spec_out *o, const char *s)
 	bool plain = *s && strspn(s, "0123456789.") < strlen(s) && strcmp(s, "null") != 0;
 
 	for (const char *p = s; plain && *p; p++)
-		plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("._-", *p);
+		plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+			strchr("._-", *p);
 	out_scalar(o, s, plain ? YAML_ANY_SCALAR_STYLE : YAML_SINGLE_QUOTED_SCALAR_STYLE);
 }
 

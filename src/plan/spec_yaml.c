@@ -34,10 +34,20 @@ int spec_refuse(struct spec_in *in, unsigned line, const char *fmt, ...)
 	return err_set(in->e, E_SPEC, "%s:%u: %s", in->name, line, words);
 }
 
+/* The length that a first byte announces; 0 when none begins with it. */
+static size_t utf8_announced(uint8_t first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 /* Sequences as RFC 3629 allows them: nothing overlong, no surrogates, nothing past U+10FFFF. */
 static size_t utf8_length(const uint8_t *p, size_t n)
 {
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t len = utf8_announced(p[0]);
 
 	if (len == 0 || len > n)
 		return 0;
@@ -94,7 +104,7 @@ struct spec_shown spec_show_node(const struct spec_node *n)
 bool spec_node_null(const struct spec_node *n)
 {
 	return n->kind == NODE_SCALAR && n->plain &&
-		(n->text.n == 0 || str_eq(n->text, "~") || str_eq(n->text, "null"));
+	       (n->text.n == 0 || str_eq(n->text, "~") || str_eq(n->text, "null"));
 }
 
 const struct spec_node *spec_node_find(const struct spec_node *map, const char *key)
@@ -143,8 +153,9 @@ static int take_key(struct tree *t, const yaml_event_t *ev, struct str key)
 			twin = c;
 	}
 	if (twin)
-		return spec_refuse(t->in, line_of(ev), "%s stands here a second time, after line %u; keep one",
-			spec_show(key).text, twin->line);
+		return spec_refuse(t->in, line_of(ev),
+			"%s stands here a second time, after line %u; keep one", spec_show(key).text,
+			twin->line);
 	if (map->n >= SPEC_MAX_KEYS)
 		return spec_refuse(t->in, line_of(ev), "more than %u keys in one mapping", SPEC_MAX_KEYS);
 	t->has_key = true;
@@ -160,7 +171,8 @@ static int attach(struct tree *t, const yaml_event_t *ev, enum node_kind kind, s
 	if (wants_key(t))
 		return spec_refuse(t->in, line_of(ev), "a key must be plain text, not a list or a mapping");
 	if (t->n_nodes++ >= SPEC_MAX_NODES)
-		return spec_refuse(t->in, line_of(ev), "more than %u values; a spec is small", SPEC_MAX_NODES);
+		return spec_refuse(
+			t->in, line_of(ev), "more than %u values; a spec is small", SPEC_MAX_NODES);
 	n = arena_alloc(&t->in->arena, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
@@ -221,22 +233,23 @@ static int on_open(struct tree *t, const yaml_event_t *ev, enum node_kind kind)
 
 static int refuse_reuse(struct tree *t, const yaml_event_t *ev)
 {
-	return spec_refuse(t->in, line_of(ev), "anchors and aliases (& and *) are refused, since a few lines of them can "
+	return spec_refuse(t->in, line_of(ev),
+		"anchors and aliases (& and *) are refused, since a few lines of them can "
 		"stand for gigabytes; write the value out, or quote a text that begins with & or *");
 }
 
 static bool has_anchor(const yaml_event_t *ev)
 {
 	return (ev->type == YAML_SCALAR_EVENT && ev->data.scalar.anchor) ||
-		(ev->type == YAML_SEQUENCE_START_EVENT && ev->data.sequence_start.anchor) ||
-		(ev->type == YAML_MAPPING_START_EVENT && ev->data.mapping_start.anchor);
+	       (ev->type == YAML_SEQUENCE_START_EVENT && ev->data.sequence_start.anchor) ||
+	       (ev->type == YAML_MAPPING_START_EVENT && ev->data.mapping_start.anchor);
 }
 
 static bool has_tag(const yaml_event_t *ev)
 {
 	return (ev->type == YAML_SCALAR_EVENT && ev->data.scalar.tag) ||
-		(ev->type == YAML_SEQUENCE_START_EVENT && ev->data.sequence_start.tag) ||
-		(ev->type == YAML_MAPPING_START_EVENT && ev->data.mapping_start.tag);
+	       (ev->type == YAML_SEQUENCE_START_EVENT && ev->data.sequence_start.tag) ||
+	       (ev->type == YAML_MAPPING_START_EVENT && ev->data.mapping_start.tag);
 }
 
 static int on_event(struct tree *t, const yaml_event_t *ev)
@@ -244,7 +257,8 @@ static int on_event(struct tree *t, const yaml_event_t *ev)
 	if (ev->type == YAML_ALIAS_EVENT || has_anchor(ev))
 		return refuse_reuse(t, ev);
 	if (has_tag(ev))
-		return spec_refuse(t->in, line_of(ev), "tags (words that begin with !) are refused; leave it out, or quote it");
+		return spec_refuse(t->in, line_of(ev),
+			"tags (words that begin with !) are refused; leave it out, or quote it");
 	switch (ev->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return t->root ? spec_refuse(t->in, line_of(ev), "a second document; a spec is one") : 0;
@@ -274,8 +288,8 @@ static unsigned line_at(const char *text, size_t offset)
 
 static int refuse_syntax(struct spec_in *in, const yaml_parser_t *p, const char *text, size_t n)
 {
-	unsigned line = p->error == YAML_READER_ERROR ? line_at(text, MIN(p->problem_offset, n)) :
-							(unsigned)p->problem_mark.line + 1;
+	unsigned line = p->error == YAML_READER_ERROR ? line_at(text, MIN(p->problem_offset, n))
+						      : (unsigned)p->problem_mark.line + 1;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return -ENOMEM;

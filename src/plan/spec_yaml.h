@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML as a small tree, for plan/spec*.c only. libyaml's events, bounded: at most SPEC_MAX_BYTES, SPEC_MAX_DEPTH deep,
- * SPEC_MAX_NODES nodes, SPEC_MAX_KEYS keys in one mapping; UTF-8, one document; no anchors, aliases, tags or NUL, no key
- * twice. So a tree costs no more than its text, whatever the text is.
+ * YAML as a small tree, for plan/spec*.c only. libyaml's events, bounded: at most SPEC_MAX_BYTES,
+ * SPEC_MAX_DEPTH deep, SPEC_MAX_NODES nodes, SPEC_MAX_KEYS keys in one mapping; UTF-8, one document; no
+ * anchors, aliases, tags or NUL, no key twice. So a tree costs no more than its text, whatever the text is.
  */
 #ifndef OLDDOG_PLAN_SPEC_YAML_H
 #define OLDDOG_PLAN_SPEC_YAML_H
