@@ -58,7 +58,7 @@ int spec_bind_map(struct spec_in *in, const char *section, const struct spec_nod
 {
 	SPEC_NODE_EACH(n, map)
 	{
-		const struct spec_key *k;
+		const struct spec_key *k = NULL;
 		int r = spec_key_of(in, section, n, &k);
 
 		if (r == 0)

@@ -210,7 +210,7 @@ int spec_draft_bind(struct spec_in *in, struct spec_draft *d, const struct spec_
 {
 	SPEC_NODE_EACH(n, map)
 	{
-		const struct spec_key *k;
+		const struct spec_key *k = NULL;
 		int r = spec_key_of(in, "fields.*", n, &k);
 
 		if (r == 0)

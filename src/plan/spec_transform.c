@@ -11,7 +11,7 @@ static int check_keys(struct spec_in *in, const struct spec_node *map)
 {
 	SPEC_NODE_EACH(n, map)
 	{
-		const struct spec_key *k;
+		const struct spec_key *k = NULL;
 		int r = spec_key_of(in, "fields.*", n, &k);
 
 		if (r < 0)
