@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pool.c (works: who decodes what, and how often) and proc.c (one worker: its life and its channel) share. */
+#ifndef OLDDOG_WORKER_POOL_INT_H
+#define OLDDOG_WORKER_POOL_INT_H
+
+#include <sys/types.h>
+
+#include "wire/workmsg.h"
+#include "worker/shared.h"
+#include "worker/slab.h"
+#include "worker/worker.h"
+
+/* One worker's output memory. It outlives the worker while somebody still looks at pixels in it. */
+struct worker_out {
+	struct list list;	/* of the pool */
+	struct shared mem;
+	struct slab slab;
+	unsigned n_refs;	/* the worker, and each work that has room */
+};
+
+enum proc_state {
+	PROC_NONE,
+	PROC_STARTING,	/* until READY */
+	PROC_READY,
+	PROC_ENDING,	/* killed, not reaped yet; its works are still in the queue */
+	PROC_RESTING,	/* could not be started; until the timer */
+};
+
+struct worker_proc {
+	struct worker_pool *pool;
+	enum proc_state state;
+	pid_t pid;		/* 0: behind a memory pipe */
+	int pid_fd;
+	struct watch exit_watch;
+	struct conn *conn;
+	void *served;		/* behind a memory pipe: what conf.spawn gave */
+	struct worker_out *out;
+	struct list queue;	/* works sent and not answered; the first is under way */
+	unsigned n_queued;
+	uint64_t n_sent;	/* works, in this life */
+	struct timer timer;
+	unsigned n_ticks;
+	bool was_ready;		/* ENDING: it had been; a code, and words */
+	int why;
+	char words[96];
+};
+
+struct worker_pool {
+	struct worker_conf conf;	/* defaults filled in */
+	char *program;
+	struct recipe recipe;
+	struct shared in, recipe_bytes;
+	struct slab in_slab;
+	struct worker_proc *procs;	/* conf.n_workers */
+	struct list outs;
+	struct list waiting;		/* works for any worker */
+	struct list again;		/* works over which a worker ended: for fresh ones */
+	struct list ended;		/* works whose done() is due */
+	struct timer turn;
+	void (*on_room)(void *ctx);
+	void *on_room_ctx;
+	bool room_refused, room_free;
+	unsigned n_failed_starts;	/* in a row */
+	uint64_t seq;
+	struct worker_counts counts;
+	uint8_t fingerprint[32];
+	bool closing, delivering;
+};
+
+/* proc.c */
+
+int proc_init(struct worker_proc *p, struct worker_pool *pool);
+/* Ends and reaps at once; the queue stays. */
+void proc_release(struct worker_proc *p);
+/* From PROC_NONE. A failure leaves it there. */
+int proc_start(struct worker_proc *p, struct err *e);
+/* Gives a work to a READY worker: 0, -EAGAIN (no room in its output, or it has just ended). */
+int proc_send(struct worker_proc *p, struct work *w);
+void proc_rest(struct worker_proc *p, uint64_t until_ns);
+
+/* pool.c */
+
+void pool_kick(struct worker_pool *pool);
+void pool_work_done(struct worker_pool *pool, struct work *w, const struct workmsg *m);
+/* The worker is PROC_NONE again; was_ready, why, words and queue are as it left them. */
+void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p);
+
+void out_unref(struct worker_out *out);
+
+#endif
