@@ -40,11 +40,13 @@ static int parse_p(struct str s, double *ret_p)
 /* "5ms" or "5ms-30ms". */
 static int parse_delay(struct str value, struct fault_conf *c)
 {
+	size_t n = value.n;
 	struct str first = str_split(&value, '-');
+	bool is_span = first.n < n;
 
-	if (parse_time(first, &c->delay_min_ns) < 0 || (value.n && parse_time(value, &c->delay_max_ns) < 0))
+	if (parse_time(first, &c->delay_min_ns) < 0 || (is_span && parse_time(value, &c->delay_max_ns) < 0))
 		return -EINVAL;
-	if (value.n == 0)
+	if (!is_span)
 		c->delay_max_ns = c->delay_min_ns;
 	return c->delay_min_ns <= c->delay_max_ns ? 0 : -EINVAL;
 }
