@@ -21,7 +21,7 @@ test-all: setup			# everything: full counts, races, the demo
 	scripts/test --all
 
 bench: build			# figures beside the peers, on this machine
-	bench/run
+	bench/loader
 
 check: setup			# layers, limits, symbols, banned words; seconds
 	scripts/check
