@@ -122,7 +122,7 @@ static int json_publish(const struct plan *p, int dir, uint64_t shards_xxh3, str
 	if (!text)
 		return -ENOMEM;
 	r = file_publish(dir, "plan.json", text, strlen(text));
-	free(text);
+	free(text); /* jansson's */
 	return r;
 }
 

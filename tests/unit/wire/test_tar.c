@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Archives of every kind and fault, pulled header by header. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
