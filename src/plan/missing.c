@@ -79,9 +79,9 @@ static int removed_append(struct missing *m, struct shard *shard)
 	AUTO_BUF struct buf segment;
 	int r;
 
+	buf_init(&segment, SEGMENT_MAX_BYTES);
 	if (m->removed.n == 0)
 		return 0;
-	buf_init(&segment, SEGMENT_MAX_BYTES);
 	/* Made of nothing but its content. */
 	sha256_of(m->removed.ptr, m->removed.n * sizeof(*m->removed.ptr), origin);
 	r = segment_of_removed(m->removed.ptr, (uint32_t)m->removed.n, origin, &segment);
