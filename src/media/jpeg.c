@@ -17,8 +17,13 @@
 #include "media/scratch.h"
 
 #define APP1 (JPEG_APP0 + 1)
-/* A progressive picture has about ten; a hostile file could have one for each few bytes, over all its pixels. */
-#define MAX_SCANS 128
+/*
+ * A progressive picture has about ten scans. A hostile file could have one for each few bytes, and each passes over all
+ * its pixels: large images may have fewer.
+ */
+#define MIN_SCANS_ALLOWED 16
+#define MAX_SCANS_ALLOWED 128
+#define MAX_SCANNED_PIXELS ((uint64_t)1 << 31)
 
 struct jpeg {
 	struct jpeg_decompress_struct cinfo;
@@ -94,12 +99,20 @@ static void on_output(j_common_ptr cinfo)
 {
 }
 
+static uint32_t scans_allowed(const struct jpeg_decompress_struct *cinfo)
+{
+	uint64_t n = MAX_SCANNED_PIXELS / ((uint64_t)cinfo->image_width * cinfo->image_height);
+
+	return (uint32_t)MAX(MIN_SCANS_ALLOWED, MIN(n, MAX_SCANS_ALLOWED));
+}
+
 static void on_progress(j_common_ptr cinfo)
 {
 	struct jpeg *j = jpeg_of(cinfo);
+	uint32_t allowed = scans_allowed(&j->cinfo);
 
-	if (j->cinfo.input_scan_number > MAX_SCANS)
-		jump_out(j, image_fail(j->im, E_LIMIT, "more than %d scans", MAX_SCANS));
+	if (j->cinfo.input_scan_number > (int)allowed)
+		jump_out(j, image_fail(j->im, E_LIMIT, "more than %u scans of so many pixels", allowed));
 }
 
 /* The one place that jumps land in. */

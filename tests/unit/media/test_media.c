@@ -241,6 +241,21 @@ static void a_jpeg_of_12_bits_is_refused_with_words(void **state)
 	assert_non_null(strstr(part.m.words, "precision 12"));
 }
 
+/* The scans of a picture, again and again: small to send, long to decode. */
+static void a_jpeg_of_too_many_scans_is_past_a_limit(void **state)
+{
+	const struct golden *image = golden("jpeg_unfinished");
+	uint8_t *scan = memmem(image->p, image->n, "\xff\xda", 2);
+	size_t n_head = (size_t)(scan - image->p), n_scan = image->n - 2 - n_head, n = n_head + 100 * n_scan;
+	AUTO_FREE uint8_t *copy = mem_alloc(n);
+
+	memcpy(copy, image->p, n_head);
+	for (unsigned i = 0; i < 100; i++)
+		memcpy(copy + n_head + i * n_scan, scan, n_scan);
+	assert_int_equal(run_bytes(&part, "", 0, copy, n), E_LIMIT);
+	assert_non_null(strstr(part.m.words, "128 scans"));
+}
+
 static void other_formats_are_refused_by_name(void **state)
 {
 	assert_int_equal(run_bytes(&part, "", 0, (const uint8_t *)"GIF89a......", 12), E_REFUSED_SAMPLE);
@@ -338,6 +353,7 @@ int main(void)
 		cmocka_unit_test(damage_is_told_and_harms_nothing),
 		cmocka_unit_test(a_cut_off_jpeg_is_bad_only_where_it_is_cut),
 		cmocka_unit_test(a_jpeg_of_12_bits_is_refused_with_words),
+		cmocka_unit_test(a_jpeg_of_too_many_scans_is_past_a_limit),
 		cmocka_unit_test(other_formats_are_refused_by_name),
 		cmocka_unit_test(limits_of_the_recipe_hold),
 		cmocka_unit_test(room_is_asked_for_when_it_is_short),
