@@ -3,6 +3,7 @@
  * Decode and transform: encoded image in, uint8 height x width x channel out, by a field's chain, bit for bit as the
  * rules of CONTRACTS C2 and C3 say. Pure: the same bytes, recipe and position give the same pixels on every machine.
  * Compiled into olddog-worker only (and into tests and fuzz targets).
+ * Makes no system call but for memory, which it keeps from one call to the next, for each thread (scratch.h).
  */
 #ifndef OLDDOG_MEDIA_MEDIA_H
 #define OLDDOG_MEDIA_MEDIA_H
@@ -19,8 +20,8 @@ struct media_result {
 };
 
 /*
- * Runs field's chain on the n bytes of in, for a position (its random numbers). out has capacity bytes and gets
- * h * w * c. 0; E_BAD_SAMPLE; E_REFUSED_SAMPLE; E_LIMIT (pixels of the recipe); -ENOSPC (out is too small; h, w, c say
+ * Runs the chain of an image field on the n bytes of in, for a position (its random numbers). out has capacity bytes and
+ * gets h * w * c. 0; E_BAD_SAMPLE; E_REFUSED_SAMPLE; E_LIMIT (pixels of the recipe); -ENOSPC (out is too small; h, w, c say
  * what is needed); -ENOMEM.
  */
 int media_run(const struct recipe *recipe, unsigned field, uint64_t position, const uint8_t *in, size_t n, uint8_t *out,

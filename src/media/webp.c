@@ -5,6 +5,7 @@
  */
 #include "media/image.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <webp/decode.h>
@@ -30,6 +31,15 @@ static uint8_t find_orientation(const WebPDemuxer *demux)
 	return found;
 }
 
+/*
+ * libwebp does not always tell a failed allocation from broken data, and an image must not be called bad because memory
+ * was short; but malloc() leaves its mark in errno, which callers clear before.
+ */
+static int webp_fail(struct image *im, const char *words)
+{
+	return errno == ENOMEM ? -ENOMEM : image_fail(im, E_BAD_SAMPLE, "%s", words);
+}
+
 static int webp_open(struct image *im)
 {
 	const WebPData data = {.bytes = im->in, .size = im->n};
@@ -38,9 +48,10 @@ static int webp_open(struct image *im)
 	if (!w)
 		return -ENOMEM;
 	im->state = w;
+	errno = 0;
 	w->demux = WebPDemuxPartial(&data, &w->state);
 	if (!w->demux || w->state < WEBP_DEMUX_PARSED_HEADER)
-		return image_fail(im, E_BAD_SAMPLE, "the header is broken or cut off");
+		return webp_fail(im, "the header is broken or cut off");
 	im->info.w = WebPDemuxGetI(w->demux, WEBP_FF_CANVAS_WIDTH);
 	im->info.h = WebPDemuxGetI(w->demux, WEBP_FF_CANVAS_HEIGHT);
 	im->info.orientation = find_orientation(w->demux);
@@ -54,7 +65,7 @@ static int status_code(struct image *im, VP8StatusCode status)
 		return -ENOMEM;
 	if (status == VP8_STATUS_UNSUPPORTED_FEATURE)
 		return image_fail(im, E_REFUSED_SAMPLE, "a feature that libwebp does not have");
-	return image_fail(im, E_BAD_SAMPLE, "the data are broken or cut off (libwebp status %d)", (int)status);
+	return webp_fail(im, "the data are broken or cut off");
 }
 
 /* Into its place on the canvas, which the demuxer has checked it to lie within. */
@@ -71,6 +82,7 @@ static int decode_frame(struct image *im, const WebPIterator *frame, const struc
 	config.output.u.RGBA.rgba = p;
 	config.output.u.RGBA.stride = (int)canvas->stride;
 	config.output.u.RGBA.size = (size_t)(canvas->p + canvas->stride * canvas->h - p);
+	errno = 0;
 	status = WebPDecode(frame->fragment.bytes, frame->fragment.size, &config);
 	return status == VP8_STATUS_OK ? 0 : status_code(im, status);
 }
