@@ -5,9 +5,11 @@
 
 #include "base/log.h"
 #include "cli/cmd.h"
+#include "cli/read.h"
 
 /* In the order of --help. */
 static const struct cmd *const cmds[] = {
+	&cmd_read,
 	NULL,
 };
 

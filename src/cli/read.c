@@ -49,7 +49,7 @@ struct run {
 	struct engine *engine;
 	struct stream *stream;
 	enum read_digest digest;
-	unsigned fields[RECIPE_MAX_FIELDS], n_fields;
+	struct spec *spec;		/* the plan's, with the fields that were asked for */
 	struct watch signals;
 	int signal;			/* that ended it */
 	bool ended, closed;
@@ -90,28 +90,13 @@ static int check_usage(struct run *run)
 	return CMD_DONE;
 }
 
-static int take_field(struct run *run, const char *name, struct err *e)
-{
-	const struct recipe *recipe = &plan_spec(run->plan)->recipe;
-
-	for (unsigned k = 0; k < recipe->n_fields; k++) {
-		if (strcmp(recipe->fields[k].name, name) != 0)
-			continue;
-		run->fields[run->n_fields++] = k;
-		return 0;
-	}
-	return err_set(e, -ENOENT, "the plan has no field %s; `olddog peek` shows those that it has", name);
-}
-
 static int take_fields(struct run *run, struct err *e)
 {
-	int r = 0;
+	int r = spec_copy(plan_spec(run->plan), &run->spec);
 
-	if (opts.fields.n > RECIPE_MAX_FIELDS)
-		return err_set(e, -E2BIG, "more than %d fields", RECIPE_MAX_FIELDS);
-	for (unsigned i = 0; i < opts.fields.n && r == 0; i++)
-		r = take_field(run, opts.fields.texts[i], e);
-	return r;
+	if (r < 0)
+		return err_set(e, r, "no memory for a spec");
+	return opts.fields.n ? spec_select_fields(run->spec, opts.fields.texts, opts.fields.n, e) : 0;
 }
 
 /* The state file. */
@@ -128,8 +113,7 @@ static int state_apply(struct run *run, const struct resume *state, struct err *
 
 	if (r < 0)
 		return err_prefix(e, r, "%s: ", opts.state);
-	if (engine_fields_id(&plan_spec(run->plan)->recipe, run->fields, run->n_fields, id) == 0 && state->has_fields_id &&
-		memcmp(id, state->fields_id, sizeof(id)) != 0)
+	if (state->has_fields_id && spec_fields_id(run->spec, id) == 0 && memcmp(id, state->fields_id, sizeof(id)) != 0)
 		log_warn("%s was written with other fields or transforms: positions go on, pixels differ", opts.state);
 	if (opts.from == UINT64_MAX)
 		opts.from = state->consumed;
@@ -164,7 +148,7 @@ static int state_save(struct run *run, struct err *e)
 	if (r < 0 || !opts.state)
 		return r;
 	memcpy(state.order_id, plan_order_id(run->plan), SHA256_BYTES);
-	r = engine_fields_id(&plan_spec(run->plan)->recipe, run->fields, run->n_fields, state.fields_id);
+	r = spec_fields_id(run->spec, state.fields_id);
 	text = resume_format(&state);
 	if (r < 0 || !text)
 		return err_set(e, -ENOMEM, "no memory for the state");
@@ -253,7 +237,7 @@ static void on_closed(void *ctx)
 
 static int open_engine(struct run *run, struct err *e)
 {
-	struct engine_conf conf = {.loop = run->loop, .plan = run->plan, .fields = run->fields, .n_fields = run->n_fields,
+	struct engine_conf conf = {.loop = run->loop, .plan = run->plan, .spec = run->spec,
 		.uncollated = run->digest == DIGEST_SAMPLE || (opts.out && !run->digest),
 		.n_workers = (unsigned)opts.n_workers};
 	struct stream_conf sc = {.dp_rank = (uint32_t)opts.dp_rank, .dp_size = (uint32_t)opts.dp_size,
@@ -307,6 +291,7 @@ static void close_all(struct run *run)
 		engine_close(run->engine, on_closed, run);
 		loop_run_until(run->loop, &run->closed);
 	}
+	spec_free(run->spec);
 	plan_free(run->plan);
 	loop_free(run->loop);
 	vec_release(&run->waits);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "feed/program.h"
 
 #define WORKER_TIME_NS (60 * NS_PER_S)
@@ -168,11 +167,10 @@ void engine_counts_get(const struct engine *g, struct engine_counts *ret)
 
 /* Making one. */
 
-static void field_init(struct engine_field *f, const struct recipe *recipe, unsigned n, bool uncollated)
+static void field_init(struct engine_field *f, const struct recipe_field *rf, bool uncollated)
 {
-	const struct recipe_field *rf = &recipe->fields[n];
-
-	*f = (struct engine_field){.n = n, .recipe = rf, .collate = rf->collate};
+	f->recipe = rf;
+	f->collate = rf->collate;
 	if (rf->kind == FIELD_INT || rf->kind == FIELD_FLOAT) {
 		f->fixed = true;
 		f->sample_bytes = dtype_bytes(rf->dtype);
@@ -187,19 +185,30 @@ static void field_init(struct engine_field *f, const struct recipe *recipe, unsi
 		f->collate = COLLATE_RAGGED;
 }
 
-static int fields_init(struct engine *g, const struct engine_conf *conf, struct err *e)
+/* Which of the plan's fields it is: the number in the spec stays with a field, wherever it is put. */
+static int member_find(const struct recipe *plans, const struct recipe_field *rf, unsigned *ret, struct err *e)
 {
-	g->n_fields = conf->n_fields ? conf->n_fields : g->recipe.n_fields;
+	for (unsigned n = 0; n < plans->n_fields; n++) {
+		if (plans->fields[n].index != rf->index)
+			continue;
+		*ret = n;
+		return 0;
+	}
+	return err_set(e, -EINVAL, "the plan has no field %s", rf->name);
+}
+
+static int fields_init(struct engine *g, bool uncollated, struct err *e)
+{
+	int r = 0;
+
+	g->n_fields = g->recipe.n_fields;
 	if (g->n_fields > RECIPE_MAX_FIELDS || g->n_fields == 0)
 		return err_set(e, -EINVAL, "%u fields; there must be 1 to %d", g->n_fields, RECIPE_MAX_FIELDS);
-	for (unsigned k = 0; k < g->n_fields; k++) {
-		unsigned n = conf->n_fields ? conf->fields[k] : k;
-
-		if (n >= g->recipe.n_fields)
-			return err_set(e, -EINVAL, "there is no field number %u", n);
-		field_init(&g->fields[k], &g->recipe, n, conf->uncollated);
+	for (unsigned k = 0; k < g->n_fields && r == 0; k++) {
+		field_init(&g->fields[k], &g->recipe.fields[k], uncollated);
+		r = member_find(&plan_spec(g->plan)->recipe, &g->recipe.fields[k], &g->fields[k].member, e);
 	}
-	return 0;
+	return r;
 }
 
 /* Room in a worker for what is decoded, and for the works that wait in it. */
@@ -253,14 +262,14 @@ int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *
 	g->loop = conf->loop;
 	g->plan = conf->plan;
 	g->through = conf->through;
-	g->recipe = conf->recipe ? *conf->recipe : spec->recipe;
+	g->recipe = conf->spec ? conf->spec->recipe : spec->recipe;
 	g->on_bad = spec->on_bad;
 	g->stop_above_ppm = spec->stop_above_ppm;
 	g->limits = conf->limits;
 	list_init(&g->items);
 	list_init(&g->stalled);
 	engine_limits_default(&g->limits, n_workers);
-	r = fields_init(g, conf, e);
+	r = fields_init(g, conf->uncollated, e);
 	if (r == 0) {
 		g->out_bytes = worker_room(g);
 		r = workers_start(g, conf, n_workers, e);
@@ -281,22 +290,4 @@ void engine_close(struct engine *g, void (*closed)(void *ctx), void *ctx)
 	while (g->n_streams)
 		stream_close(g->streams[g->n_streams - 1]);
 	engine_pump_later(g);
-}
-
-int engine_fields_id(const struct recipe *r, const unsigned *fields, unsigned n_fields, uint8_t ret[32])
-{
-	AUTO_FREE struct recipe *copy = mem_dup(r, sizeof(*r));
-	AUTO_BUF struct buf buf;
-
-	buf_init(&buf, 1u << 20);
-	if (!copy)
-		return -ENOMEM;
-	copy->max_pixels = copy->max_bytes = 0;
-	for (unsigned k = 0; k < n_fields; k++)
-		copy->fields[k] = r->fields[fields[k]];
-	copy->n_fields = n_fields ? n_fields : r->n_fields;
-	if (recipe_encode(copy, &buf) < 0)
-		return -ENOMEM;
-	sha256_of(buf.ptr, buf.n, ret);
-	return 0;
 }

@@ -34,9 +34,11 @@ struct stream;
 struct engine_conf {
 	struct loop *loop;
 	struct plan *plan;		/* the caller's; outlives the engine */
-	const struct recipe *recipe;	/* copied; NULL: the plan's. The same fields in the same order */
-	const unsigned *fields;		/* numbers of the fields that are wanted, in the order in which they are given */
-	unsigned n_fields;		/* 0: all */
+	/*
+	 * The plan's spec with other fields (spec_select_fields) or chains (spec_apply_transform); only its fields are
+	 * looked at, and copied. NULL: the plan's own.
+	 */
+	const struct spec *spec;
 	bool uncollated;		/* images of no fixed shape come ragged, whatever their `collate` says */
 	struct engine_limits limits;	/* zeros: defaults (engine_limits_default) */
 	unsigned n_workers;		/* 0: as many as processors */
@@ -102,7 +104,5 @@ struct engine_counts {
 };
 
 void engine_counts_get(const struct engine *g, struct engine_counts *ret);
-/* fields_id (CONTRACTS C1) of what is given: of a recipe with just these fields, in this order. -ENOMEM. */
-int engine_fields_id(const struct recipe *r, const unsigned *fields, unsigned n_fields, uint8_t ret[32]);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* One of the wanted fields. */
 struct engine_field {
-	unsigned n;			/* number in the recipe */
+	unsigned member;		/* which of the plan's fields */
 	const struct recipe_field *recipe;
 	bool fixed;			/* its place in the slot is known when the batch is opened */
 	enum collate collate;		/* of one that is not fixed */

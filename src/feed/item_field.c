@@ -124,7 +124,7 @@ static void decode_start(struct item_field *f, uint64_t out_bytes)
 {
 	struct item *it = f->item;
 
-	f->work = (struct work){.position = it->position, .field = engine_of(it)->fields[index_of(f)].n, .in = f->in,
+	f->work = (struct work){.position = it->position, .field = index_of(f), .in = f->in,
 		.out_bytes = out_bytes, .done = decode_done, .ctx = f};
 	worker_submit(engine_of(it)->pool, &f->work);
 }

@@ -12,7 +12,7 @@ static inline struct engine *engine_of(const struct item *it)
 
 static inline struct plan_member *member_of(struct item *it, unsigned k)
 {
-	return &it->sample.fields[engine_of(it)->fields[k].n];
+	return &it->sample.fields[engine_of(it)->fields[k].member];
 }
 
 static inline unsigned index_of(const struct item_field *f)
