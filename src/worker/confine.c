@@ -112,8 +112,8 @@ struct call_rule {
 
 /*
  * What decoding needs: malloc's memory, never executable and never of a file; the clock, where the vdso has none; what
- * pthread_once() says to nobody; the end. recv and send of the channel are added with its number, without an address and without the calls that can carry
- * descriptors.
+ * pthread_once() says to nobody; the end. recv and send of the channel are added with its number, without an address
+ * and without the calls that can carry descriptors.
  */
 static const struct call_rule rules[] = {
 	{SCMP_SYS(mmap), 2, {ARG_BITS(2, PROT_EXEC, 0), ARG_BITS(3, MAP_KIND, MAP_PRIVATE | MAP_ANONYMOUS)}},
