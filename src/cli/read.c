@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* olddog read: runs the consumer's engine in this process, and prints what comes out. */
-#include "cli/read.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/read_out.h"
+#include "cli/verbs.h"
 #include "feed/resume.h"
 
 /* Waits are kept to tell their percentiles: of so many batches, the first ones. */

@@ -126,6 +126,8 @@ void store_listing_release(struct store_listing *l);
 
 /* The blocking wrapper: a private loop. Buffers from the callee are mem_free'd by the caller. */
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e);
+/* The names after this one (NULL: from the first on), at most STORE_PAGE_ENTRIES. */
+int store_list_page(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e);
 /* All pages. */
 int store_list(struct store *s, const char *path, struct store_listing *ret, struct err *e);
 /* All n bytes at offset or an error; file as in store_req. */

@@ -76,30 +76,40 @@ static int listing_join(struct store_listing *all, struct store_listing *page)
 	return 0;
 }
 
-static int list_page(struct store *s, const char *path, struct store_listing *all, bool *ret_more)
+int store_list_page(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e)
 {
-	struct store_req req = {.op = STORE_LIST, .path = path, .to = all->n ? all->entries[all->n - 1].name : NULL};
+	struct store_req req = {.op = STORE_LIST, .path = path, .to = after};
 	int r = sync_run(s, &req);
 
-	if (r == 0) {
-		*ret_more = req.listing.more;
-		r = listing_join(all, &req.listing);
-	}
-	store_listing_release(&req.listing);
-	return r;
+	if (r < 0)
+		return sync_fail(s, &req, r, "list", e);
+	*ret = req.listing;
+	return 0;
+}
+
+static int list_more(struct store *s, const char *path, struct store_listing *all, struct err *e)
+{
+	struct store_listing page;
+	int r = store_list_page(s, path, all->n ? all->entries[all->n - 1].name : NULL, &page, e);
+
+	if (r < 0)
+		return r;
+	all->more = page.more;
+	r = listing_join(all, &page);
+	store_listing_release(&page);
+	return r < 0 ? sync_fail(s, &(struct store_req){.path = path}, r, "list", e) : 0;
 }
 
 int store_list(struct store *s, const char *path, struct store_listing *ret, struct err *e)
 {
-	struct store_listing all = {NULL};
-	bool more = true;
+	struct store_listing all = {.more = true};
 	int r = 0;
 
-	while (r == 0 && more)
-		r = list_page(s, path, &all, &more);
+	while (r == 0 && all.more)
+		r = list_more(s, path, &all, e);
 	if (r < 0) {
 		store_listing_release(&all);
-		return sync_fail(s, &(struct store_req){.path = path}, r, "list", e);
+		return r;
 	}
 	*ret = all;
 	return 0;

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* olddog cat: files of any store to stdout: the bytes of one version, or an error. */
+#include <unistd.h>
+
+#include "base/scope.h"
+#include "cli/verbs.h"
+#include "store/store.h"
+
+#define PIECE_BYTES (4u << 20)
+
+static struct {
+	uint64_t offset, length;
+} opts = {.length = UINT64_MAX};
+
+static const struct opt table[] = {
+	{"offset", 0, OPT_SIZE, &opts.offset, "BYTES", "begin there, in each file (4096, 64K, 1G)"},
+	{"length", 0, OPT_SIZE, &opts.length, "BYTES", "at most so many bytes of each file"},
+	{NULL},
+};
+
+static int write_out(const uint8_t *p, size_t n, struct err *e)
+{
+	while (n) {
+		ssize_t r = write(STDOUT_FILENO, p, n);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return err_set(e, -errno, "stdout: %s", err_text(-errno));
+		p += r;
+		n -= (size_t)r;
+	}
+	return 0;
+}
+
+static int copy_out(struct store *s, const char *path, const struct store_file *file, struct err *e)
+{
+	uint64_t at = MIN(opts.offset, file->length), end = file->length;
+	AUTO_FREE uint8_t *piece = mem_alloc(PIECE_BYTES);
+	int r = piece ? 0 : -ENOMEM;
+
+	if (opts.length < end - at)
+		end = at + opts.length;
+	while (r == 0 && at < end) {
+		size_t n = (size_t)MIN(end - at, PIECE_BYTES);
+
+		r = store_pread(s, path, file, piece, n, at, e);
+		if (r == 0)
+			r = write_out(piece, n, e);
+		at += n;
+	}
+	return r;
+}
+
+static int cat(const char *url, struct err *e)
+{
+	AUTO_STORE struct store *s = NULL;
+	AUTO_FREE char *path = NULL;
+	struct store_stat stat;
+	int r = store_open(url, &s, &path, e);
+
+	if (r == 0)
+		r = store_stat(s, path, &stat, e);
+	if (r < 0)
+		return r;
+	if (stat.kind != STORE_FILE)
+		return err_set(e, stat.kind == STORE_DIR ? -EISDIR : -EINVAL, "%s: not a file; `olddog ls` lists directories", url);
+	return copy_out(s, path, &stat.file, e);
+}
+
+static int run(int n, char **urls)
+{
+	int status = CMD_DONE;
+
+	for (int i = 0; i < n; i++) {
+		struct err e = {0};
+		int r = cat(urls[i], &e);
+
+		if (r < 0)
+			status = cmd_failed(&e, r);
+	}
+	return status;
+}
+
+const struct cmd cmd_cat = {
+	.name = "cat",
+	.operands = "URL..",
+	.help = "Write files of any store to stdout",
+	.opts = table,
+	.min_operands = 1,
+	.max_operands = 1000000,
+	.run = run,
+};

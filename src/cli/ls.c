@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* olddog ls: directories of any store, page by page, so that a long one starts to print at once. */
+#include <string.h>
+
+#include "base/scope.h"
+#include "base/str.h"
+#include "cli/entry.h"
+#include "cli/verbs.h"
+
+static struct {
+	bool json, names;
+	unsigned n_printed;
+} opts;
+
+static const struct opt table[] = {
+	{"json", 0, OPT_FLAG, &opts.json, NULL, "an array of objects in place of the table"},
+	{"names", '1', OPT_FLAG, &opts.names, NULL, "names only, one a line, as they are"},
+	{NULL},
+};
+
+static void print_row(const char *name, const struct store_stat *stat)
+{
+	char shown[STORE_NAME_MAX], when[ENTRY_TIME_MAX], length[32] = "-";
+
+	if (opts.n_printed == 0)
+		printf("%14s  %-19s  %s\n", "BYTES", "MODIFIED", "NAME");
+	if (stat->kind == STORE_FILE)
+		snprintf(length, sizeof(length), "%llu", (unsigned long long)stat->file.length);
+	printf("%14s  %-19s  %s%s\n", length, entry_time(stat, when), str_printable(str_of(name), shown, sizeof(shown)),
+		stat->kind == STORE_DIR ? "/" : "");
+}
+
+static int print_json(const char *name, const struct store_stat *stat)
+{
+	json_t *json = entry_json(name, stat);
+	int r = json ? printf("%s\n  ", opts.n_printed ? "," : ""), json_dumpf(json, stdout, 0) : -1;
+
+	json_decref(json);
+	return r < 0 ? -ENOMEM : 0;
+}
+
+static int print_one(const char *name, const struct store_stat *stat)
+{
+	int r = 0;
+
+	if (opts.json)
+		r = print_json(name, stat);
+	else if (opts.names)
+		printf("%s\n", name);
+	else
+		print_row(name, stat);
+	opts.n_printed++;
+	return r;
+}
+
+static int list_page(struct store *s, const char *path, char **after, bool *ret_more, struct err *e)
+{
+	struct store_listing page;
+	int r = store_list_page(s, path, *after, &page, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < page.n; i++)
+		r = print_one(page.entries[i].name, &page.entries[i].stat);
+	*ret_more = page.more;
+	mem_free(*after);
+	*after = page.n ? mem_strdup(page.entries[page.n - 1].name) : NULL;
+	if (page.more && !*after)
+		r = -ENOMEM;
+	store_listing_release(&page);
+	return r;
+}
+
+static int ls(const char *url, struct err *e)
+{
+	AUTO_STORE struct store *s = NULL;
+	AUTO_FREE char *path = NULL, *after = NULL;
+	struct store_stat stat;
+	bool more = true;
+	int r = store_open(url, &s, &path, e);
+
+	if (r == 0)
+		r = store_stat(s, path, &stat, e);
+	if (r < 0)
+		return r;
+	if (stat.kind != STORE_DIR)
+		return print_one(url, &stat);
+	while (r == 0 && more)
+		r = list_page(s, path, &after, &more, e);
+	return r;
+}
+
+static int run(int n, char **urls)
+{
+	int status = CMD_DONE;
+
+	if (opts.json)
+		printf("[");
+	for (int i = 0; i < MAX(n, 1); i++) {
+		struct err e = {0};
+		int r;
+
+		if (n > 1 && !opts.json && !opts.names) {
+			printf("%s%s:\n", i ? "\n" : "", urls[i]);
+			opts.n_printed = 0;
+		}
+		r = ls(n ? urls[i] : ".", &e);
+		if (r < 0)
+			status = cmd_failed(&e, r);
+	}
+	if (opts.json)
+		printf("%s]\n", opts.n_printed ? "\n" : "");
+	return status;
+}
+
+const struct cmd cmd_ls = {
+	.name = "ls",
+	.operands = "[URL..]",
+	.help = "List directories in any store",
+	.opts = table,
+	.max_operands = 1000000,
+	.run = run,
+};

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* olddog stat: what a store says of a file, with the version by which readers notice a change. */
+#include "base/scope.h"
+#include "base/str.h"
+#include "cli/entry.h"
+#include "cli/verbs.h"
+
+static struct {
+	bool json;
+} opts;
+
+static const struct opt table[] = {
+	{"json", 0, OPT_FLAG, &opts.json, NULL, "an array of objects"},
+	{NULL},
+};
+
+static void print_text(const char *url, const struct store_stat *stat)
+{
+	char shown[STORE_NAME_MAX], when[ENTRY_TIME_MAX];
+
+	printf("%s\n", str_printable(str_of(url), shown, sizeof(shown)));
+	printf("  kind      %s\n", entry_kind(stat));
+	if (stat->kind == STORE_FILE)
+		printf("  bytes     %llu\n", (unsigned long long)stat->file.length);
+	if (stat->mtime_ns)
+		printf("  modified  %s\n", entry_time(stat, when));
+	if (stat->file.version[0])
+		printf("  version   %s\n", stat->file.version);
+}
+
+static int stat_one(const char *url, json_t *all, struct err *e)
+{
+	AUTO_STORE struct store *s = NULL;
+	AUTO_FREE char *path = NULL;
+	struct store_stat stat;
+	int r = store_open(url, &s, &path, e);
+
+	if (r == 0)
+		r = store_stat(s, path, &stat, e);
+	if (r < 0)
+		return r;
+	if (opts.json)
+		return json_array_append_new(all, entry_json(url, &stat)) < 0 ? -ENOMEM : 0;
+	print_text(url, &stat);
+	return 0;
+}
+
+static int run(int n, char **urls)
+{
+	json_t *all = opts.json ? json_array() : NULL;
+	int status = CMD_DONE;
+
+	for (int i = 0; i < n; i++) {
+		struct err e = {0};
+		int r = stat_one(urls[i], all, &e);
+
+		if (r < 0)
+			status = cmd_failed(&e, r);
+	}
+	return opts.json && cmd_print_json(all) != CMD_DONE ? CMD_FAILED : status;
+}
+
+const struct cmd cmd_stat = {
+	.name = "stat",
+	.operands = "URL..",
+	.help = "Show length, time and version of files in any store",
+	.opts = table,
+	.min_operands = 1,
+	.max_operands = 1000000,
+	.run = run,
+};
