@@ -85,7 +85,7 @@ static int run(int n, char **urls)
 const struct cmd cmd_cat = {
 	.name = "cat",
 	.operands = "URL..",
-	.help = "Write files of any store to stdout",
+	.help = "write files of any store to stdout",
 	.opts = table,
 	.min_operands = 1,
 	.max_operands = 1000000,

@@ -65,7 +65,7 @@ static void print_help(const struct cmd *cmd)
 	static const struct opt help = {.name = "help", .help = "this text"};
 
 	print_usage(stdout, cmd);
-	printf("%s.\n\n", cmd->help);
+	printf("olddog %s: %s.\n\n", cmd->name, cmd->help);
 	for (const struct opt *o = cmd->opts; o && o->name; o++)
 		print_opt(o);
 	print_opt(&help);

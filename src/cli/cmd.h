@@ -37,13 +37,13 @@ struct opt {
 	enum opt_kind kind;
 	void *to;
 	const char *arg;	/* how help names the argument; NULL for a flag */
-	const char *help;	/* one line */
+	const char *help;	/* one line, begins small, no full stop */
 };
 
 struct cmd {
 	const char *name;
 	const char *operands;	/* as usage prints them: "URL.." */
-	const char *help;	/* one line */
+	const char *help;	/* one line, begins small, no full stop */
 	const struct opt *opts;	/* NULL: none but --help */
 	int min_operands, max_operands;
 	/* Gets operands only. enum cmd_exit. */

@@ -116,7 +116,7 @@ static int run(int n, char **urls)
 const struct cmd cmd_ls = {
 	.name = "ls",
 	.operands = "[URL..]",
-	.help = "List directories in any store",
+	.help = "list directories in any store",
 	.opts = table,
 	.max_operands = 1000000,
 	.run = run,

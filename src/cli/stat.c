@@ -63,7 +63,7 @@ static int run(int n, char **urls)
 const struct cmd cmd_stat = {
 	.name = "stat",
 	.operands = "URL..",
-	.help = "Show length, time and version of files in any store",
+	.help = "show length, time and version of files in any store",
 	.opts = table,
 	.min_operands = 1,
 	.max_operands = 1000000,
