@@ -8,8 +8,8 @@
 /* What is said of the first; how many there are follows. */
 static const char *const words_of[ODDITY_KINDS] = {
 	[ODDITY_NO_KEY] = "has no extension, so it belongs to no sample",
-	[ODDITY_NUMBER] = "has its key end at the first dot, as WebDataset has it, though digits follow: "
-		"is the dot part of a number?",
+	[ODDITY_NUMBER] = ("has its key end at the first dot, as WebDataset has it, though digits follow: "
+		"is the dot part of a number?"),
 	[ODDITY_TWICE] = "is a second member of the same extension in its sample; the first is taken",
 	[ODDITY_KEY_AGAIN] = "begins another sample of a key that occurred before: a sample's members must be side by side",
 	[ODDITY_NO_FILE] = "is no regular file, so it is no member",
