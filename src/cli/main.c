@@ -12,6 +12,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_ls,
 	&cmd_cat,
 	&cmd_stat,
+	&cmd_plan,
 	&cmd_read,
 	NULL,
 };

@@ -101,7 +101,10 @@ int index_shard_add(struct index_making *m, struct shard *shard, const char *nam
 		mem_free(TAKE(shard->counts));
 		return r == -E2BIG ? err_set(m->e, r, "more than %u shards", INDEX_MAX_SHARDS) : r;
 	}
-	x->stats.n_shards++;
+	if (s.kind == SEGMENT_TAR)
+		x->stats.n_archives++;
+	else
+		x->stats.n_files += s.n_members;
 	x->stats.n_bytes += shard->length;
 	x->stats.n_found += shard->n_samples;
 	return 0;

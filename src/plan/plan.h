@@ -44,17 +44,17 @@ DEFINE_AUTO(plan);
 /* What indexing found, for people. */
 #define PLAN_STATS_EXTS 16
 struct plan_stats {
-	uint64_t n_shards;		/* tar archives, and runs of 10,000 files */
+	uint64_t n_archives, n_files;	/* tar shards; files of folders */
 	uint64_t n_bytes;		/* of the archives and files */
 	uint64_t n_read;		/* by this indexing */
-	uint64_t n_taken_over;		/* shards that an earlier, broken-off indexing had done */
+	uint64_t n_taken_over;		/* archives that an earlier, broken-off indexing had done */
 	uint64_t n_found;		/* samples, before on_missing took some out */
 	struct plan_ext {
 		char name[32];
 		uint64_t n;		/* samples that have it */
 	} exts[PLAN_STATS_EXTS];	/* the most frequent, falling */
 	unsigned n_exts;
-	uint64_t n_bad;			/* shards left out */
+	uint64_t n_bad;			/* archives left out */
 	char bad[512];			/* the first of them with their words, "; " between */
 	struct plan_missing {
 		uint64_t n;		/* samples without the field */

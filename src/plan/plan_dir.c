@@ -97,9 +97,9 @@ static json_t *plan_json(const struct plan *p, const char *spec, uint64_t shards
 	hex_of(p->order_id, SHA256_BYTES, order_id);
 	hex_of(p->fields_id, SHA256_BYTES, fields_id);
 	snprintf(sum, sizeof(sum), "%016llx", (unsigned long long)shards_xxh3);
-	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:I, s:{s:I, s:I, s:I, s:I, s:o, s:s}}", "v", PLAN_VERSION,
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:o, s:s}}", "v", PLAN_VERSION,
 		"order_id", order_id, "fields_id", fields_id, "spec", spec, "bases", bases_json(p->index), "shards_xxh3",
-		sum, "samples", (json_int_t)p->n_samples, "stats", "shards", (json_int_t)st->n_shards, "bytes",
+		sum, "samples", (json_int_t)p->n_samples, "stats", "archives", (json_int_t)st->n_archives, "files", (json_int_t)st->n_files, "bytes",
 		(json_int_t)st->n_bytes, "found", (json_int_t)st->n_found, "left_out", (json_int_t)st->n_bad,
 		"extensions", exts_json(st), "bad", st->bad);
 }
@@ -191,15 +191,16 @@ static int broken(const char *dir, const char *what, struct err *e)
 
 static void stats_read(const json_t *j, struct plan_stats *st)
 {
-	json_int_t shards = 0, bytes = 0, found = 0, left_out = 0, n;
+	json_int_t archives = 0, files = 0, bytes = 0, found = 0, left_out = 0, n;
 	const char *bad = "", *name;
 	json_t *exts = NULL, *item;
 	size_t i;
 
-	if (json_unpack((json_t *)j, "{s:I, s:I, s:I, s:I, s:o, s:s}", "shards", &shards, "bytes", &bytes, "found", &found,
-		    "left_out", &left_out, "extensions", &exts, "bad", &bad) < 0)
+	if (json_unpack((json_t *)j, "{s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "archives", &archives, "files", &files, "bytes",
+		    &bytes, "found", &found, "left_out", &left_out, "extensions", &exts, "bad", &bad) < 0)
 		return; /* only for people */
-	st->n_shards = (uint64_t)shards;
+	st->n_archives = (uint64_t)archives;
+	st->n_files = (uint64_t)files;
 	st->n_bytes = (uint64_t)bytes;
 	st->n_found = (uint64_t)found;
 	st->n_bad = (uint64_t)left_out;
