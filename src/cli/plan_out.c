@@ -171,16 +171,20 @@ static json_t *result_json(const struct plan_out *o, const struct plan *p, const
 {
 	const struct plan_stats *st = plan_stats(p);
 	char order_id[SHA256_HEX], fields_id[SHA256_HEX];
+	json_t *j;
 
 	hex_of(plan_order_id(p), SHA256_BYTES, order_id);
 	hex_of(plan_fields_id(p), SHA256_BYTES, fields_id);
-	return json_pack("{s:s, s:s%, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:{s:I, s:s}, s:I, s:I, s:f, s:s?, s:O}",
-		"plan", to, "id", order_id, (size_t)8, "order_id", order_id, "fields_id", fields_id, "shards",
-		(json_int_t)st->n_archives, "files", (json_int_t)st->n_files, "bytes", (json_int_t)st->n_bytes, "found", (json_int_t)st->n_found, "samples",
-		(json_int_t)plan_n_samples(p), "epoch", (json_int_t)plan_epoch_len(p), "extensions", exts_json(st),
-		"missing", missing_json(p), "left_out", "shards", (json_int_t)st->n_bad, "words", st->bad, "bytes_read",
-		(json_int_t)st->n_read, "taken_over", (json_int_t)st->n_taken_over, "seconds", seconds, "spec",
-		o->spec_path, "warnings", o->warnings);
+	j = json_pack("{s:s, s:s%, s:s, s:s, s:I, s:I, s:s?, s:f}", "plan", to, "id", order_id, (size_t)8, "order_id",
+		order_id, "fields_id", fields_id, "samples", (json_int_t)plan_n_samples(p), "epoch",
+		(json_int_t)plan_epoch_len(p), "spec", o->spec_path, "seconds", seconds);
+	json_object_update_new(j, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:s}}", "shards",
+		(json_int_t)st->n_archives, "files", (json_int_t)st->n_files, "bytes", (json_int_t)st->n_bytes, "found",
+		(json_int_t)st->n_found, "bytes_read", (json_int_t)st->n_read, "taken_over",
+		(json_int_t)st->n_taken_over, "left_out", "shards", (json_int_t)st->n_bad, "words", st->bad));
+	json_object_update_new(j, json_pack("{s:o, s:o, s:O}", "extensions", exts_json(st), "missing", missing_json(p),
+		"warnings", o->warnings));
+	return j;
 }
 
 int plan_out_end(struct plan_out *o, const struct plan *p, const char *to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where segments are kept: append-only files part-NNNN (and bind-NNNN) of up to 1 GiB in a plan's directory, or
- * memory. What has been appended is never changed, so readers and one writer meet without locks.
+ * Where segments are kept: append-only files part-NNNN (and bind-NNNN) of up to 1 GiB in a plan's directory, or memory.
+ * What has been appended is never changed, so readers and one writer meet without locks.
  *
  * Read by pread(2) into memory, a segment at a time, not by mmap(2): a file that is cut short under a mapping kills the
  * reader by SIGBUS, under pread it is an error; and segments are small (some 30 bytes a sample) and cached.

@@ -77,6 +77,13 @@ static json_t *exts_json(const struct plan_stats *st)
 	return list;
 }
 
+static json_t *stats_json(const struct plan_stats *st)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "archives", (json_int_t)st->n_archives, "files",
+		(json_int_t)st->n_files, "bytes", (json_int_t)st->n_bytes, "found", (json_int_t)st->n_found, "left_out",
+		(json_int_t)st->n_bad, "extensions", exts_json(st), "bad", st->bad);
+}
+
 static json_t *bases_json(const struct index *x)
 {
 	json_t *list = json_array();
@@ -91,39 +98,39 @@ static json_t *bases_json(const struct index *x)
 
 static json_t *plan_json(const struct plan *p, const char *spec, uint64_t shards_xxh3)
 {
-	const struct plan_stats *st = &p->index->stats;
 	char order_id[SHA256_HEX], fields_id[SHA256_HEX], sum[17];
 
 	hex_of(p->order_id, SHA256_BYTES, order_id);
 	hex_of(p->fields_id, SHA256_BYTES, fields_id);
 	snprintf(sum, sizeof(sum), "%016llx", (unsigned long long)shards_xxh3);
-	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:o, s:s}}", "v", PLAN_VERSION,
-		"order_id", order_id, "fields_id", fields_id, "spec", spec, "bases", bases_json(p->index), "shards_xxh3",
-		sum, "samples", (json_int_t)p->n_samples, "stats", "archives", (json_int_t)st->n_archives, "files", (json_int_t)st->n_files, "bytes",
-		(json_int_t)st->n_bytes, "found", (json_int_t)st->n_found, "left_out", (json_int_t)st->n_bad,
-		"extensions", exts_json(st), "bad", st->bad);
+	return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:I, s:o}", "v", PLAN_VERSION, "order_id", order_id, "fields_id",
+		fields_id, "spec", spec, "bases", bases_json(p->index), "shards_xxh3", sum, "samples",
+		(json_int_t)p->n_samples, "stats", stats_json(&p->index->stats));
+}
+
+static int text_add(const char *p, size_t n, void *text)
+{
+	return buf_add(text, p, n);
 }
 
 static int json_publish(const struct plan *p, int dir, uint64_t shards_xxh3, struct err *e)
 {
 	AUTO_BUF struct buf spec;
 	AUTO_JSON json_t *j = NULL;
-	char *text;
+	AUTO_BUF struct buf text;
 	int r;
 
 	buf_init(&spec, SPEC_MAX_BYTES);
+	buf_init(&text, PLAN_JSON_MAX_BYTES);
 	r = spec_write(p->spec, &spec);
 	if (r < 0)
 		return r;
 	j = plan_json(p, (const char *)spec.ptr, shards_xxh3);
 	if (!j)
 		return err_set(e, E_SPEC, "the plan cannot be written: a name in the spec is no UTF-8");
-	text = json_dumps(j, JSON_INDENT(1));
-	if (!text)
-		return -ENOMEM;
-	r = file_publish(dir, "plan.json", text, strlen(text));
-	free(text); /* jansson's */
-	return r;
+	if (json_dump_callback(j, text_add, &text, JSON_INDENT(1)) < 0)
+		return text.r < 0 ? text.r : -ENOMEM;
+	return file_publish(dir, "plan.json", text.ptr, text.n);
 }
 
 int plan_dir_write(struct plan *p, const char *dir, struct err *e)
@@ -198,7 +205,7 @@ static void stats_read(const json_t *j, struct plan_stats *st)
 
 	if (json_unpack((json_t *)j, "{s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "archives", &archives, "files", &files, "bytes",
 		    &bytes, "found", &found, "left_out", &left_out, "extensions", &exts, "bad", &bad) < 0)
-		return; /* only for people */
+		return; /* they are for people only */
 	st->n_archives = (uint64_t)archives;
 	st->n_files = (uint64_t)files;
 	st->n_bytes = (uint64_t)bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Archives of every kind and fault, pulled header by header. */
+/* The tar parser over archives made here, right and wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
