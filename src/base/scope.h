@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 
-#define CLEANUP(f) __attribute__((cleanup(f)))
+#define CLEANUP(f) __attribute__((cleanup(f), unused)) /* unused: by its name, in clang's eyes */
 #define AUTO_FREE CLEANUP(mem_freep)
 #define AUTO_CLOSE CLEANUP(fd_closep)
 #define AUTO(type) CLEANUP(type##_freep)
