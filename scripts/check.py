@@ -152,6 +152,30 @@ def symbols():
                 yield f"{path}: {name} is not in olddog.h"
 
 
+@add
+def man():
+    """Every verb has a man page that names its options, no others, and every page is built."""
+    built = re.findall(r"'([\w-]+\.\d)'", text("doc/meson.build")) if (ROOT / "doc/meson.build").exists() else []
+    for path in files("doc/man/*.scd"):
+        if path.stem not in built:
+            yield f"doc/meson.build: {path.stem} is not among man_pages"
+    for path in files("src/cli/*.c"):
+        verb = re.search(r"^const struct cmd cmd_(\w+) =", text(path), re.MULTILINE)
+        if not verb:
+            continue
+        page = ROOT / f"doc/man/olddog-{verb[1]}.1.scd"
+        if not page.exists():
+            yield f"{path}: no doc/man/{page.name}"
+            continue
+        has = set(re.findall(r'^\t\{"([\w-]+)", (?:0|\'.\'), OPT_', text(path), re.MULTILINE))
+        heads = [line for line in page.read_text().splitlines() if re.match(r"\*-", line)]
+        told = set(re.findall(r"--([\w-]+)", "\n".join(heads)))
+        for name in sorted(has - told):
+            yield f"doc/man/{page.name}: --{name} is not in it"
+        for name in sorted(told - has - {"help"}):
+            yield f"doc/man/{page.name}: {path} has no --{name}"
+
+
 def run_all(names=None):
     for name in names or CHECKS:
         yield name, list(CHECKS[name]())
