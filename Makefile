@@ -30,7 +30,7 @@ fuzz: setup			# SECONDS=60 of new inputs for every parser
 	scripts/fuzz
 
 install: build
-	scripts/build build-install --prefix=$(PREFIX) --buildtype=release -Dtests=disabled
+	scripts/build build-install --prefix=$(PREFIX) --buildtype=release -Dtests=disabled -Dpython=disabled
 	DESTDIR=$(DESTDIR) ninja -C build-install install
 
 clean:				# what was built here; the cache stays (see scripts/env.sh)

@@ -25,7 +25,7 @@ GLOBAL_BATCH = 48
 def sample_sums(batch):
     """[(position, SHA-256 of the sample's image and label)]."""
     return [(int(p), hashlib.sha256(np.ascontiguousarray(x).tobytes() + int(y).to_bytes(8, "little")).hexdigest())
-            for p, x, y in zip(batch[".position"], batch["image"], batch["label"])]
+            for p, x, y in zip(batch.position, batch["image"], batch["label"])]
 
 
 def endless(loader):
@@ -35,9 +35,7 @@ def endless(loader):
 
 
 def rank_main(pipe, args, rank, state, n_classes):
-    loader = olddog.Loader(args.plan, batch=GLOBAL_BATCH // args.ranks, dp_rank=rank, dp_size=args.ranks)
-    if state:
-        loader.load_state_dict(state)
+    loader = olddog.Loader(args.plan, batch=GLOBAL_BATCH // args.ranks, dp_rank=rank, dp_size=args.ranks, state=state)
     model, batches = Model(n_classes), endless(loader)
     while True:
         began = time.perf_counter()
@@ -46,7 +44,7 @@ def rank_main(pipe, args, rank, state, n_classes):
         order = pipe.recv()
         model.p = order["weights"]
         loss, right, gradients = model.gradients(batch["image"], batch["label"])
-        record = {k: np.array(batch[k]) for k in ("image", "label", ".position")} if order["record"] else None
+        record = {"image": batch["image"], "label": batch["label"], "position": batch.position} if order["record"] else None
         pipe.send({"loss": loss, "right": right, "gradients": gradients, "sums": sample_sums(batch), "waited": waited,
                    "record": record, "state": loader.state_dict()})
 
@@ -87,8 +85,7 @@ def one_step(pipes, model, rate, record):
 
 
 def write_record(path, answers):
-    np.savez(path, **{name: np.concatenate([a["record"][key] for a in answers])
-                      for name, key in (("image", "image"), ("label", "label"), ("position", ".position"))})
+    np.savez(path, **{k: np.concatenate([a["record"][k] for a in answers]) for k in ("image", "label", "position")})
 
 
 def train(args, images, labels):
