@@ -104,7 +104,8 @@ static void take_back(struct worker_pool *pool, struct worker_proc *p)
 	w = container_of(first, struct work, list);
 	work_drop_room(w);
 	w->attempts++;
-	snprintf(w->words, sizeof(w->words), "the decoding process %s, %u times over this sample", p->words, w->attempts);
+	snprintf(w->words, sizeof(w->words), "the decoding process %s; attempt %u of %u", p->words, w->attempts,
+		pool->conf.max_attempts);
 	if (w->attempts < pool->conf.max_attempts)
 		list_add(&pool->again, first);
 	else
