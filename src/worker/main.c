@@ -37,9 +37,9 @@ static int map(int fd, int prot, struct mapping *ret)
 	struct stat st;
 	void *p;
 
-	if (fstat(fd, &st) < 0)
+	if (fstat(owned, &st) < 0)
 		return -errno;
-	p = mmap(NULL, (size_t)st.st_size, prot, MAP_SHARED, fd, 0);
+	p = mmap(NULL, (size_t)st.st_size, prot, MAP_SHARED, owned, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	*ret = (struct mapping){p, (size_t)st.st_size};
