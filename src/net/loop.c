@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop: epoll for descriptors, a binary heap for timers, an eventfd for what other threads post. */
+/* The event loop: epoll for descriptors, net/timers.c for timers, an eventfd for what other threads post. */
 #include "net/loop.h"
 
 #include <assert.h>
@@ -10,18 +10,17 @@
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
-#include "base/vec.h"
+#include "net/timers.h"
 
-#define MAX_TIMERS (1u << 24)
 #define MAX_EVENTS 64
 #define VIRTUAL_START_NS NS_PER_S
 
 struct loop {
 	bool is_virtual, running, stopped, no_pwait2;
 	int epoll_fd, event_fd;
-	uint64_t now_ns, timer_seq;
-	VEC(struct timer *) heap; /* ptr[0] is unused, so that index 0 can say "not armed" */
-	size_t n_reserved, n_watches, n_holds;
+	uint64_t now_ns;
+	struct timers timers;
+	size_t n_watches, n_holds;
 	struct epoll_event events[MAX_EVENTS];
 	int n_events;
 	pthread_mutex_t lock; /* of the posted tasks */
@@ -52,11 +51,10 @@ static int loop_new_of(bool is_virtual, struct loop **ret_loop)
 		return -ENOMEM;
 	loop->is_virtual = is_virtual;
 	loop->epoll_fd = loop->event_fd = -1;
-	loop->heap.max = MAX_TIMERS;
 	loop->posted_tail = &loop->posted;
 	loop->now_ns = is_virtual ? VIRTUAL_START_NS : clock_monotonic_ns();
 	pthread_mutex_init(&loop->lock, NULL);
-	r = VEC_PUSH(&loop->heap, NULL);
+	r = timers_init(&loop->timers);
 	if (r == 0)
 		r = loop_open_fds(loop);
 	if (r < 0)
@@ -79,11 +77,11 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	assert(loop->heap.n <= 1 && !loop->n_watches && !loop->n_holds && !loop->posted && !loop->running);
+	assert(!timers_first(&loop->timers) && !loop->n_watches && !loop->n_holds && !loop->posted && !loop->running);
 	fd_closep(&loop->epoll_fd);
 	fd_closep(&loop->event_fd);
 	pthread_mutex_destroy(&loop->lock);
-	vec_release(&loop->heap);
+	timers_release(&loop->timers);
 	mem_free(loop);
 }
 
@@ -105,119 +103,9 @@ bool loop_is_virtual(const struct loop *loop)
 	return loop->is_virtual;
 }
 
-/* Timers: a heap by (at_ns, seq). */
-
-static bool timer_before(const struct timer *a, const struct timer *b)
+struct timers *loop_timers(struct loop *loop)
 {
-	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->seq < b->seq;
-}
-
-static void heap_put(struct loop *loop, size_t i, struct timer *t)
-{
-	loop->heap.ptr[i] = t;
-	t->heap_index = i;
-}
-
-static void heap_up(struct loop *loop, size_t i, struct timer *t)
-{
-	struct timer **heap = loop->heap.ptr;
-
-	for (; i > 1 && timer_before(t, heap[i / 2]); i /= 2)
-		heap_put(loop, i, heap[i / 2]);
-	heap_put(loop, i, t);
-}
-
-static void heap_down(struct loop *loop, size_t i, struct timer *t)
-{
-	struct timer **heap = loop->heap.ptr;
-	size_t n = loop->heap.n;
-
-	for (size_t child = 2 * i; child < n; i = child, child = 2 * i) {
-		if (child + 1 < n && timer_before(heap[child + 1], heap[child]))
-			child++;
-		if (!timer_before(heap[child], t))
-			break;
-		heap_put(loop, i, heap[child]);
-	}
-	heap_put(loop, i, t);
-}
-
-static void heap_fix(struct loop *loop, size_t i, struct timer *t)
-{
-	if (i > 1 && timer_before(t, loop->heap.ptr[i / 2]))
-		heap_up(loop, i, t);
-	else
-		heap_down(loop, i, t);
-}
-
-void timer_init(struct timer *t, struct loop *loop, void (*fn)(struct timer *t))
-{
-	*t = (struct timer){.loop = loop, .fn = fn};
-}
-
-/* Room for one more beside all that were promised theirs: so theirs never has to grow. */
-static int heap_room(struct loop *loop)
-{
-	return VEC_RESERVE(&loop->heap, loop->heap.n + loop->n_reserved + 1);
-}
-
-int timer_reserve(struct timer *t)
-{
-	int r = heap_room(t->loop);
-
-	if (r < 0)
-		return r;
-	t->loop->n_reserved++;
-	t->reserved = true;
-	return 0;
-}
-
-void timer_unreserve(struct timer *t)
-{
-	if (!t->reserved)
-		return;
-	timer_clear(t);
-	t->loop->n_reserved--;
-	t->reserved = false;
-}
-
-int timer_set(struct timer *t, uint64_t at_ns)
-{
-	struct loop *loop = t->loop;
-	int r;
-
-	if (!timer_armed(t) && !t->reserved) {
-		r = heap_room(loop);
-		if (r < 0)
-			return r;
-	}
-	/* What has passed counts as now: so a timer that is set by a timer comes after all that were due before it. */
-	t->at_ns = MAX(at_ns, loop_now(loop));
-	t->seq = loop->timer_seq++;
-	if (timer_armed(t))
-		heap_fix(loop, t->heap_index, t);
-	else
-		heap_up(loop, loop->heap.n++, t);
-	return 0;
-}
-
-void timer_clear(struct timer *t)
-{
-	struct loop *loop = t->loop;
-	size_t i = t->heap_index;
-	struct timer *last;
-
-	if (!timer_armed(t))
-		return;
-	t->heap_index = 0;
-	last = loop->heap.ptr[--loop->heap.n];
-	if (last != t)
-		heap_fix(loop, i, last);
-}
-
-static struct timer *timer_first(const struct loop *loop)
-{
-	return loop->heap.n > 1 ? loop->heap.ptr[1] : NULL;
+	return &loop->timers;
 }
 
 static bool loop_goes_on(const struct loop *loop, const bool *flag)
@@ -228,10 +116,10 @@ static bool loop_goes_on(const struct loop *loop, const bool *flag)
 /* Those that were due and set before this turn; what they set themselves waits for the next. */
 static void run_timers(struct loop *loop, const bool *flag)
 {
-	uint64_t now_ns = loop->now_ns, seq = loop->timer_seq;
+	uint64_t now_ns = loop->now_ns, seq = loop->timers.seq;
 
 	while (loop_goes_on(loop, flag)) {
-		struct timer *t = timer_first(loop);
+		struct timer *t = timers_first(&loop->timers);
 
 		if (!t || t->at_ns > now_ns || t->seq >= seq)
 			return;
@@ -383,7 +271,7 @@ void loop_drop(struct loop *loop)
 
 static bool loop_is_idle(struct loop *loop)
 {
-	return loop->heap.n <= 1 && !loop->n_watches && !loop->n_holds && !has_posted(loop);
+	return !timers_first(&loop->timers) && !loop->n_watches && !loop->n_holds && !has_posted(loop);
 }
 
 /*
@@ -392,7 +280,7 @@ static bool loop_is_idle(struct loop *loop)
  */
 static uint64_t sleep_ns(struct loop *loop)
 {
-	struct timer *first = timer_first(loop);
+	struct timer *first = timers_first(&loop->timers);
 
 	if (has_posted(loop) || (first && first->at_ns <= loop->now_ns))
 		return 0;
