@@ -44,3 +44,8 @@ struct str path_parent(const char *clean)
 
 	return (struct str){clean, slash ? (size_t)(slash - clean) : 0};
 }
+
+bool path_is_below(const char *path, struct str dir)
+{
+	return dir.n == 0 || (strncmp(path, dir.p, dir.n) == 0 && path[dir.n] == '/');
+}

@@ -18,5 +18,7 @@ void path_clean(const char *path, char *out);
 bool path_climbs(struct str path);
 /* What precedes the last part, for a clean path: "" when there is none. */
 struct str path_parent(const char *clean);
+/* Whether a clean path lies below a clean directory. */
+bool path_is_below(const char *path, struct str dir);
 
 #endif

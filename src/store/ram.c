@@ -8,20 +8,9 @@
 #include <string.h>
 
 #include "base/scope.h"
-#include "base/vec.h"
 #include "store/engine.h"
 #include "store/path.h"
-
-#define MAX_NODES (1u << 20)
-
-/* A file, or a directory (without bytes). Sorted by path, so that a directory's descendants lie side by side. */
-struct node {
-	char *path;
-	uint8_t *bytes;
-	size_t n;
-	uint64_t version;
-	bool is_dir;
-};
+#include "store/ram_tree.h"
 
 struct ram {
 	struct ram *next;
@@ -29,7 +18,7 @@ struct ram {
 	char *name;
 	unsigned refs;
 	pthread_mutex_t lock; /* of what follows */
-	VEC(struct node) nodes;
+	struct ram_tree tree;
 	uint64_t version; /* the last one given */
 };
 
@@ -40,12 +29,6 @@ struct ram_store {
 
 static pthread_mutex_t rams_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ram *rams;
-
-static void node_release(struct node *node)
-{
-	mem_free(node->path);
-	mem_free(node->bytes);
-}
 
 static struct ram *ram_new(const char *scheme, const char *name)
 {
@@ -59,7 +42,7 @@ static struct ram *ram_new(const char *scheme, const char *name)
 		return NULL;
 	}
 	ram->scheme = scheme;
-	ram->nodes.max = MAX_NODES;
+	ram_tree_init(&ram->tree);
 	pthread_mutex_init(&ram->lock, NULL);
 	ram->next = rams;
 	rams = ram;
@@ -91,9 +74,7 @@ static void ram_put(struct ram *ram)
 		while (*at != ram)
 			at = &(*at)->next;
 		*at = ram->next;
-		for (size_t i = 0; i < ram->nodes.n; i++)
-			node_release(&ram->nodes.ptr[i]);
-		vec_release(&ram->nodes);
+		ram_tree_release(&ram->tree);
 		pthread_mutex_destroy(&ram->lock);
 		mem_free(ram->name);
 		mem_free(ram);
@@ -101,99 +82,9 @@ static void ram_put(struct ram *ram)
 	pthread_mutex_unlock(&rams_lock);
 }
 
-/* Nodes. All with the lock held, all paths clean. */
-
-/* The first node whose path is not before this one. */
-static size_t node_at(const struct ram *ram, struct str path)
-{
-	size_t low = 0, high = ram->nodes.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (str_cmp(str_of(ram->nodes.ptr[middle].path), path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static struct node *node_find(const struct ram *ram, struct str path)
-{
-	size_t i = node_at(ram, path);
-
-	return i < ram->nodes.n && str_equal(str_of(ram->nodes.ptr[i].path), path) ? &ram->nodes.ptr[i] : NULL;
-}
-
-/* Takes node's memory. The path is not there yet. */
-static int node_insert(struct ram *ram, struct node *node)
-{
-	size_t i = node_at(ram, str_of(node->path));
-	int r = VEC_RESERVE(&ram->nodes, ram->nodes.n + 1);
-
-	if (r < 0)
-		return r;
-	memmove(&ram->nodes.ptr[i + 1], &ram->nodes.ptr[i], (ram->nodes.n - i) * sizeof(*node));
-	ram->nodes.ptr[i] = *node;
-	ram->nodes.n++;
-	*node = (struct node){NULL};
-	return 0;
-}
-
-static void node_delete(struct ram *ram, struct node *node)
-{
-	size_t i = (size_t)(node - ram->nodes.ptr);
-
-	node_release(node);
-	memmove(node, node + 1, (--ram->nodes.n - i) * sizeof(*node));
-}
-
-static bool is_below(const char *path, struct str dir)
-{
-	return dir.n == 0 || (strncmp(path, dir.p, dir.n) == 0 && path[dir.n] == '/');
-}
-
-/* 0, -ENOENT, -ENOTDIR. */
-static int dir_find(const struct ram *ram, struct str path)
-{
-	struct node *node = node_find(ram, path);
-
-	if (path.n == 0)
-		return 0;
-	if (!node)
-		return -ENOENT;
-	return node->is_dir ? 0 : -ENOTDIR;
-}
-
-static int make_dir(struct ram *ram, struct str path)
-{
-	struct node node = {.path = mem_strndup(path.p, path.n), .is_dir = true};
-	int r = node.path ? node_insert(ram, &node) : -ENOMEM;
-
-	node_release(&node);
-	return r;
-}
-
-static int make_dirs(struct ram *ram, struct str path)
-{
-	int r = 0;
-
-	for (size_t n = 1; r == 0 && n <= path.n; n++) {
-		struct str part = {path.p, n};
-
-		if (n < path.n && path.p[n] != '/')
-			continue;
-		r = dir_find(ram, part);
-		if (r == -ENOENT)
-			r = make_dir(ram, part);
-	}
-	return r;
-}
-
 /* Operations. */
 
-static void node_stat(const struct node *node, struct store_stat *ret)
+static void node_stat(const struct ram_node *node, struct store_stat *ret)
 {
 	*ret = (struct store_stat){.kind = node->is_dir ? STORE_DIR : STORE_FILE};
 	if (node->is_dir)
@@ -204,7 +95,7 @@ static void node_stat(const struct node *node, struct store_stat *ret)
 
 static int ram_stat(struct ram *ram, const char *path, struct store_stat *ret)
 {
-	struct node *node = node_find(ram, str_of(path)), root = {.is_dir = true};
+	struct ram_node *node = ram_tree_find(&ram->tree, str_of(path)), root = {.is_dir = true};
 
 	if (!node && path[0])
 		return -ENOENT;
@@ -215,7 +106,7 @@ static int ram_stat(struct ram *ram, const char *path, struct store_stat *ret)
 static int ram_read(struct ram *ram, const char *path, struct store_req *req)
 {
 	struct store_stat stat;
-	struct node *node;
+	struct ram_node *node;
 	int r = ram_stat(ram, path, &stat);
 
 	if (r < 0)
@@ -224,7 +115,7 @@ static int ram_read(struct ram *ram, const char *path, struct store_req *req)
 		return -EISDIR;
 	if (store_is_stale(req->file, stat.file.version))
 		return -ESTALE;
-	node = node_find(ram, str_of(path));
+	node = ram_tree_find(&ram->tree, str_of(path));
 	for (unsigned i = 0; i < req->n_ranges; i++) {
 		struct store_range *range = &req->ranges[i];
 
@@ -240,13 +131,13 @@ static int ram_list(struct ram *ram, const char *path, struct store_req *req)
 {
 	struct str dir = str_of(path);
 	size_t skip = dir.n ? dir.n + 1 : 0;
-	int r = dir_find(ram, dir);
+	int r = ram_tree_find_dir(&ram->tree, dir);
 
-	for (size_t i = node_at(ram, dir); r == 0 && i < ram->nodes.n; i++) {
-		const struct node *node = &ram->nodes.ptr[i];
+	for (size_t i = ram_tree_at(&ram->tree, dir); r == 0 && i < ram->tree.nodes.n; i++) {
+		const struct ram_node *node = &ram->tree.nodes.ptr[i];
 		struct store_stat stat;
 
-		if (!is_below(node->path, dir) || strchr(node->path + skip, '/'))
+		if (!path_is_below(node->path, dir) || strchr(node->path + skip, '/'))
 			continue;
 		if (req->to && strcmp(node->path + skip, req->to) <= 0)
 			continue;
@@ -261,105 +152,50 @@ static int ram_list(struct ram *ram, const char *path, struct store_req *req)
 
 static int ram_write(struct ram *ram, const char *path, const struct store_range *content, bool exclusive)
 {
-	struct node *old = node_find(ram, str_of(path)), node = {.n = (size_t)content->length};
+	struct ram_node *old = ram_tree_find(&ram->tree, str_of(path)), node = {.n = (size_t)content->length};
 	int r;
 
 	if (!path[0] || (old && !exclusive && old->is_dir))
 		return -EISDIR;
 	if (old && exclusive)
 		return -EEXIST;
-	r = make_dirs(ram, path_parent(path));
+	r = ram_tree_make_dirs(&ram->tree, path_parent(path));
 	if (r < 0)
 		return r;
 	node.path = mem_strdup(path);
 	node.bytes = mem_dup(content->buf, node.n);
 	node.version = ++ram->version;
 	r = node.path && node.bytes ? 0 : -ENOMEM;
-	old = node_find(ram, str_of(path));
+	old = ram_tree_find(&ram->tree, str_of(path));
 	if (r == 0 && old) {
-		struct node swap = *old;
+		struct ram_node swap = *old;
 
 		*old = node;
 		node = swap;
 	} else if (r == 0) {
-		r = node_insert(ram, &node);
+		r = ram_tree_insert(&ram->tree, &node);
 	}
-	node_release(&node);
+	ram_node_release(&node);
 	return r;
-}
-
-static bool has_children(const struct ram *ram, struct str dir)
-{
-	for (size_t i = node_at(ram, dir); i < ram->nodes.n; i++) {
-		const char *path = ram->nodes.ptr[i].path;
-
-		if (strncmp(path, dir.p, dir.n) != 0)
-			return false;
-		if (is_below(path, dir))
-			return true;
-	}
-	return false;
 }
 
 static int ram_remove(struct ram *ram, const char *path)
 {
-	struct node *node = node_find(ram, str_of(path));
+	struct ram_node *node = ram_tree_find(&ram->tree, str_of(path));
 
 	if (!node)
 		return path[0] ? -ENOENT : -EBUSY;
-	if (node->is_dir && has_children(ram, str_of(path)))
+	if (node->is_dir && ram_tree_has_children(&ram->tree, str_of(path)))
 		return -ENOTEMPTY;
-	node_delete(ram, node);
+	ram_tree_delete(&ram->tree, node);
 	return 0;
-}
-
-static int node_compare(const void *a, const void *b)
-{
-	return strcmp(((const struct node *)a)->path, ((const struct node *)b)->path);
-}
-
-/* What the path of each node becomes; NULL: it stays. */
-static int moved_paths(const struct ram *ram, struct str from, const char *to, char **ret_paths)
-{
-	for (size_t i = 0; i < ram->nodes.n; i++) {
-		const char *path = ram->nodes.ptr[i].path;
-
-		if (!str_eq(from, path) && !is_below(path, from))
-			continue;
-		ret_paths[i] = mem_printf("%s%s", to, path + from.n);
-		if (!ret_paths[i])
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* All new paths are made before the first is used: short of memory, nothing has moved. replaced may be NULL. */
-static int move_nodes(struct ram *ram, struct str from, const char *to, struct node *replaced)
-{
-	AUTO_FREE char **paths = mem_calloc(ram->nodes.n, sizeof(*paths));
-	int r = paths ? moved_paths(ram, from, to, paths) : -ENOMEM;
-
-	for (size_t i = 0; paths && i < ram->nodes.n; i++) {
-		if (r == 0 && paths[i]) {
-			char *old = ram->nodes.ptr[i].path;
-
-			ram->nodes.ptr[i].path = paths[i];
-			paths[i] = old;
-		}
-		mem_free(paths[i]);
-	}
-	if (r == 0 && replaced)
-		node_delete(ram, replaced);
-	if (r == 0)
-		qsort(ram->nodes.ptr, ram->nodes.n, sizeof(ram->nodes.ptr[0]), node_compare);
-	return r;
 }
 
 /* As rename(2) answers. */
 static int check_rename(struct ram *ram, const char *from, const char *to)
 {
-	struct node *what = node_find(ram, str_of(from)), *there = node_find(ram, str_of(to));
-	int r = dir_find(ram, path_parent(to));
+	struct ram_node *what = ram_tree_find(&ram->tree, str_of(from)), *there = ram_tree_find(&ram->tree, str_of(to));
+	int r = ram_tree_find_dir(&ram->tree, path_parent(to));
 
 	if (!from[0] || !to[0])
 		return -EBUSY;
@@ -367,13 +203,13 @@ static int check_rename(struct ram *ram, const char *from, const char *to)
 		return -ENOENT;
 	if (r < 0)
 		return r;
-	if (what->is_dir && is_below(to, str_of(from)))
+	if (what->is_dir && path_is_below(to, str_of(from)))
 		return -EINVAL;
 	if (there && there->is_dir && !what->is_dir)
 		return -EISDIR;
 	if (there && !there->is_dir && what->is_dir)
 		return -ENOTDIR;
-	return there && there->is_dir && has_children(ram, str_of(to)) ? -ENOTEMPTY : 0;
+	return there && there->is_dir && ram_tree_has_children(&ram->tree, str_of(to)) ? -ENOTEMPTY : 0;
 }
 
 static int ram_rename(struct ram *ram, const char *from, const char *to)
@@ -382,7 +218,7 @@ static int ram_rename(struct ram *ram, const char *from, const char *to)
 
 	if (r < 0 || strcmp(from, to) == 0)
 		return r;
-	return move_nodes(ram, str_of(from), to, node_find(ram, str_of(to)));
+	return ram_tree_move(&ram->tree, str_of(from), to, ram_tree_find(&ram->tree, str_of(to)));
 }
 
 /* The table. */
@@ -405,7 +241,7 @@ static int ram_do(struct ram *ram, struct store_req *req)
 	case STORE_LIST:
 		return ram_list(ram, path, req);
 	case STORE_MKDIR:
-		return make_dirs(ram, str_of(path));
+		return ram_tree_make_dirs(&ram->tree, str_of(path));
 	case STORE_REMOVE:
 		return ram_remove(ram, path);
 	case STORE_RENAME:

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What file: reads: a file's ranges, and what stat() says, which is its version too: device, inode, length, and both
+ * times. So a version changes as fast as the file system's clock ticks and no faster.
+ */
+#ifndef OLDDOG_STORE_FILE_READ_H
+#define OLDDOG_STORE_FILE_READ_H
+
+#include "store/store.h"
+
+/* Blocking, as all here; paths are relative to a directory. */
+int file_stat_at(int dir_fd, const char *path, struct store_stat *ret);
+/* As a STORE_READ: 0 when each range of req has its result; -ESTALE when the file is not, or did not stay, req->file. */
+int file_read_at(int root_fd, const char *path, struct store_req *req);
+
+#endif
