@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""olddog ls, cat, stat on real files; and what all verbs share: usage, help, man pages."""
+"""olddog ls, cat, stat on real files; and what all verbs share: usage and help."""
 
 import json
 import os
@@ -8,8 +8,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -99,20 +97,9 @@ def test_words_for_what_is_wrong(olddog):
     assert re.fullmatch(r"olddog \d+\.\d+\.\d+\n", olddog("--version").stdout)
 
 
-def verbs(olddog):
-    return re.findall(r"^  (\w+) +\w", olddog("--help").stdout, re.MULTILINE)
-
-
-def test_every_verb_has_help_and_a_man_page_with_its_options(olddog):
-    assert {"ls", "cat", "stat"} <= set(verbs(olddog))
-    main = (ROOT / "doc/man/olddog.1.scd").read_text()
-    for verb in verbs(olddog):
-        page = (ROOT / f"doc/man/olddog-{verb}.1.scd").read_text()
+def test_every_verb_has_help(olddog):
+    verbs = re.findall(r"^  (\w+) +\w", olddog("--help").stdout, re.MULTILINE)
+    assert {"ls", "cat", "stat"} <= set(verbs)
+    for verb in verbs:
         text = olddog(verb, "--help").stdout
-        options = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", text, re.MULTILINE)
-        assert "--help" in options
-        missing = [o for o in options if o != "--help" and f"*{o}" not in page]
-        assert not missing, f"doc/man/olddog-{verb}.1.scd lacks {missing}"
-        stale = set(re.findall(r"^\*(?:-\w\*, \*)?(--[\w-]+)", page, re.MULTILINE)) - set(options)
-        assert not stale, f"doc/man/olddog-{verb}.1.scd has {stale}, --help has not"
-        assert f"*olddog-{verb}*(1)" in main
+        assert text.startswith(f"usage: olddog {verb}") and "--help" in text
