@@ -8,6 +8,7 @@
 #include "base/scope.h"
 #include "base/str.h"
 #include "plan/pattern.h"
+#include "store/url.h"
 
 /* One entry's walk. Names are relative to the base. */
 struct walk {
@@ -201,20 +202,37 @@ static void files_settle(struct data *d, size_t first)
 	d->files.n = n;
 }
 
-/* entry[0..n) and the filters behind '#'. */
-static int base_add(struct walk *w, struct str entry, size_t n, const char *filters)
-{
-	AUTO_FREE char *url = n > 0 ? mem_printf("%.*s%s", (int)n, entry.p, filters) : mem_printf(".%s", filters);
-
-	return url ? bases_add(&w->d->bases, url, &w->base, w->e) : -ENOMEM;
-}
-
 /* Bytes of s up to and with its last slash. */
 static size_t dir_of(struct str s)
 {
 	while (s.n > 0 && s.p[s.n - 1] != '/')
 		s.n--;
 	return s.n;
+}
+
+/* The URL of another path of the entry's store, with the entry's filters. */
+static int url_of(const struct url *entry, struct str path, struct buf *ret)
+{
+	if (entry->scheme[0] == '\0') {
+		buf_add(ret, path.n > 0 ? path.p : ".", path.n > 0 ? path.n : 1);
+	} else {
+		buf_printf(ret, "%s:", entry->scheme);
+		for (size_t i = 0; i < path.n; i++)
+			buf_printf(ret, strchr("%#", path.p[i]) ? "%%%02x" : "%c", path.p[i]);
+	}
+	if (entry->filters[0])
+		buf_printf(ret, "#%s", entry->filters);
+	return ret->r;
+}
+
+static int base_add(struct walk *w, const struct url *entry, struct str path)
+{
+	AUTO_BUF struct buf url;
+	int r;
+
+	buf_init(&url, 4 * STORE_NAME_MAX);
+	r = url_of(entry, path, &url);
+	return r < 0 ? r : bases_add(&w->d->bases, (const char *)url.ptr, &w->base, w->e);
 }
 
 /* The entry as it stands: 0 and what is there, or an error. */
@@ -227,48 +245,47 @@ static int stat_literal(const char *entry, struct store_stat *ret, struct err *e
 	return r < 0 ? r : store_stat(store, path, ret, e);
 }
 
-static int walk_literal(struct walk *w, struct str entry, const char *filters, const struct store_stat *st)
+static int walk_literal(struct walk *w, const struct url *entry, const struct store_stat *st)
 {
+	struct str path = str_of(entry->rest);
 	size_t n_dir;
 	int r;
 
-	while (entry.n > 1 && entry.p[entry.n - 1] == '/')
-		entry.n--;
 	if (st->kind == STORE_DIR) {
-		r = base_add(w, entry, entry.n, filters);
+		r = base_add(w, entry, path);
 		return r < 0 ? r : walk_below(w, (struct str){"", 0}, 1);
 	}
-	n_dir = dir_of(entry);
-	r = base_add(w, entry, n_dir, filters);
-	return r < 0 ? r : take(w, (struct str){entry.p + n_dir, entry.n - n_dir}, st);
+	n_dir = dir_of(path);
+	r = base_add(w, entry, (struct str){path.p, n_dir});
+	return r < 0 ? r : take(w, (struct str){path.p + n_dir, path.n - n_dir}, st);
 }
 
-static int walk_pattern(struct walk *w, struct str entry, size_t begin, const char *filters)
+static int walk_pattern(struct walk *w, const struct url *entry, size_t begin)
 {
-	size_t n_dir = dir_of((struct str){entry.p, begin});
-	AUTO_FREE char *relative = mem_strndup(entry.p + n_dir, entry.n - n_dir);
-	int r;
+	struct str path = str_of(entry->rest);
+	size_t n_dir = dir_of((struct str){path.p, begin});
+	int r = base_add(w, entry, (struct str){path.p, n_dir});
 
-	if (!relative)
-		return -ENOMEM;
-	r = base_add(w, entry, n_dir, filters);
-	return r < 0 ? r : pattern_expand(relative, expanded, w, w->e);
+	return r < 0 ? r : pattern_expand(path.p + n_dir, expanded, w, w->e);
 }
 
 int data_walk(struct data *d, const char *entry, struct err *e)
 {
 	struct walk w = {.d = d, .e = e};
-	const char *filters = entry + strcspn(entry, "#");
-	struct str name = {entry, (size_t)(filters - entry)};
-	size_t begin = pattern_begin(name), first = d->files.n;
+	size_t begin, first = d->files.n;
 	struct store_stat st;
 	struct err words = {0};
-	int r = stat_literal(entry, &st, &words);
+	AUTO_URL struct url url = {NULL};
+	int r = store_url(entry, &url, e);
 
+	if (r < 0)
+		return r;
+	begin = pattern_begin(str_of(url.rest));
+	r = stat_literal(entry, &st, &words);
 	if (r == 0)
-		r = walk_literal(&w, name, filters, &st);
-	else if (begin < name.n && (r == -ENOENT || r == -ENOTDIR))
-		r = walk_pattern(&w, name, begin, filters);
+		r = walk_literal(&w, &url, &st);
+	else if (url.rest[begin] && (r == -ENOENT || r == -ENOTDIR))
+		r = walk_pattern(&w, &url, begin);
 	else
 		return err_set(e, r, "%s", err_words(&words, r));
 	if (r < 0)

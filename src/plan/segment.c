@@ -17,9 +17,8 @@ int segment_peek(const void *p, size_t n, uint64_t *ret_bytes)
 	const uint8_t *m = rd_bytes(&r, sizeof(magic));
 	uint64_t n_bytes;
 
-	if (!m || memcmp(m, magic, sizeof(magic)) != 0 || rd_u32(&r) != SEGMENT_VERSION)
+	if (!m || memcmp(m, magic, sizeof(magic)) != 0 || rd_u32(&r) != SEGMENT_VERSION || rd_u32(&r) != 0)
 		return E_FORMAT;
-	rd_skip(&r, 4);
 	n_bytes = rd_u64(&r);
 	if (r.bad || n_bytes < SEGMENT_HEADER_BYTES || n_bytes > SEGMENT_MAX_BYTES)
 		return E_FORMAT;
@@ -75,14 +74,12 @@ int segment_open(const void *p, size_t n, struct segment *ret)
 
 	if (err < 0 || n_bytes != n)
 		return E_FORMAT;
-	rd_skip(&r, 12);
-	s.kind = rd_u32(&r);
-	rd_skip(&r, 8);
+	rd_skip(&r, 24);
 	checksum = rd_u64(&r);
 	n_columns = rd_u32(&r);
 	s.n_samples = rd_u32(&r);
 	s.n_members = rd_u32(&r);
-	rd_skip(&r, 4);
+	s.kind = rd_u32(&r);
 	rd_copy(&r, s.origin, sizeof(s.origin));
 	rd_copy(&r, s.identity, sizeof(s.identity));
 	if (r.bad || n_columns > SEGMENT_MAX_COLUMNS || checksum != xxh64_of((const uint8_t *)p + 32, n - 32))

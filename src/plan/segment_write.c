@@ -83,11 +83,11 @@ static void header_put(uint8_t *p, const struct head *h, uint64_t n_bytes, unsig
 {
 	memcpy(p, "olddseg\n", 8);
 	put_u32(p + 8, SEGMENT_VERSION);
-	put_u32(p + 12, h->kind);
 	put_u64(p + 16, n_bytes);
 	put_u32(p + 32, n_columns);
 	put_u32(p + 36, h->n_samples);
 	put_u32(p + 40, h->n_members);
+	put_u32(p + 44, h->kind);
 	memcpy(p + 48, h->origin, SHA256_BYTES);
 	memcpy(p + 80, h->identity, SHA256_BYTES);
 }

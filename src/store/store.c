@@ -52,6 +52,11 @@ static bool is_filter(struct str name)
 	return filter_find(name) != NULL;
 }
 
+int store_url(const char *text, struct url *ret, struct err *e)
+{
+	return url_parse(text, is_filter, ret, e);
+}
+
 static int no_scheme(const char *url, const char *name, struct err *e)
 {
 	char names[256] = "";
@@ -110,7 +115,7 @@ int store_open(const char *url, struct store **ret_store, char **ret_path, struc
 	AUTO_URL struct url u = {NULL};
 	AUTO_STORE struct store *s = NULL;
 	AUTO_FREE char *path = NULL;
-	int r = url_parse(url, is_filter, &u, e);
+	int r = store_url(url, &u, e);
 
 	if (r == 0)
 		r = open_engine(&u, url, &s, &path, e);

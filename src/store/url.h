@@ -18,6 +18,8 @@ struct url {
 
 /* is_filter says which names of filters exist. 0, -ENOMEM, or -EINVAL with words. */
 int url_parse(const char *text, bool (*is_filter)(struct str name), struct url *ret, struct err *e);
+/* url_parse() with the filters that there are; in store.c. */
+int store_url(const char *text, struct url *ret, struct err *e);
 void url_release(struct url *u);
 /* The next NAME=VALUE of a list of filters; false at the end. Without '=' the value is empty. */
 bool url_next_filter(struct str *list, struct str *ret_name, struct str *ret_value);
