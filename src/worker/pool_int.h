@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pool.c (works: who decodes what, and how often) and proc.c (one worker: its life and its channel) share. */
+/* What pool.c (what callers do), turn.c (who decodes what, and how often) and proc.c (one worker) share. */
 #ifndef OLDDOG_WORKER_POOL_INT_H
 #define OLDDOG_WORKER_POOL_INT_H
 
@@ -78,12 +78,21 @@ int proc_start(struct worker_proc *p, struct err *e);
 int proc_send(struct worker_proc *p, struct work *w);
 void proc_rest(struct worker_proc *p, uint64_t until_ns);
 
-/* pool.c */
+/* turn.c */
 
 void pool_kick(struct worker_pool *pool);
+void pool_turn(struct timer *t);
+/* Calls done() of all works that have ended. */
+void pool_deliver(struct worker_pool *pool);
 void pool_work_done(struct worker_pool *pool, struct work *w, const struct workmsg *m);
 /* The worker is PROC_NONE again; was_ready, why, words and queue are as it left them. */
 void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p);
+/* w, which is in no list, has ended with r; words are the caller's. Its room is kept for a result only. */
+void work_end(struct worker_pool *pool, struct work *w, int r);
+void works_end(struct worker_pool *pool, struct list *works, int r, const char *words);
+void work_drop_room(struct work *w);
+
+/* proc.c */
 
 void out_unref(struct worker_out *out);
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <cmocka.h>
 
@@ -47,5 +48,7 @@ void rig_release(struct rig *rig, struct rig_work *w);
 
 /* Descriptors that this process has open. */
 unsigned n_open_fds(void);
+/* Its children. */
+unsigned rig_children(pid_t *ret, unsigned max);
 
 #endif

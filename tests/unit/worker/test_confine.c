@@ -6,8 +6,9 @@
 #include "rig.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -195,6 +196,42 @@ static void time_is_limited(void **state)
 	rig_close(&rig);
 }
 
+/* An owner that says which worker it has, gives it work without end, and is killed. */
+static void be_an_owner(int tell)
+{
+	pid_t worker;
+
+	open_hostile(3600 * NS_PER_S, 256u << 20);
+	check_works("fine");
+	if (rig_children(&worker, 1) != 1 || write(tell, &worker, sizeof(worker)) != sizeof(worker))
+		_exit(1);
+	try("spin");
+	_exit(1);
+}
+
+static void a_worker_dies_with_its_owner(void **state)
+{
+	struct pollfd gone = {.events = POLLIN};
+	pid_t owner, worker;
+	int fds[2], status;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	owner = fork();
+	assert_true(owner >= 0);
+	if (owner == 0)
+		be_an_owner(fds[1]);
+	assert_int_equal(read(fds[0], &worker, sizeof(worker)), sizeof(worker));
+	gone.fd = pidfd_open(worker, 0);
+	assert_true(gone.fd >= 0);
+	assert_int_equal(kill(owner, SIGKILL), 0);
+	assert_int_equal(waitpid(owner, &status, 0), owner);
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_int_equal(poll(&gone, 1, 60000), 1);
+	close(gone.fd);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Each layer by itself, in a child process: the exit status is 0, or the number of the check that failed. */
 
 struct child {
@@ -295,6 +332,7 @@ int main(void)
 		cmocka_unit_test(nothing_that_a_hostile_decoder_tries_works),
 		cmocka_unit_test(memory_is_limited),
 		cmocka_unit_test(time_is_limited),
+		cmocka_unit_test(a_worker_dies_with_its_owner),
 		cmocka_unit_test(landlock_denies_files_by_itself),
 		cmocka_unit_test(limits_hold_by_themselves),
 		cmocka_unit_test(seccomp_kills_by_itself),

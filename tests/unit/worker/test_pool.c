@@ -267,22 +267,6 @@ static void a_pool_of_impossible_numbers_is_refused(void **state)
 	loop_free(rig.loop);
 }
 
-/* Children of this process. */
-static unsigned children(pid_t *ret, unsigned max)
-{
-	char path[64];
-	FILE *f;
-	unsigned n = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	f = fopen(path, "r");
-	assert_non_null(f);
-	while (n < max && fscanf(f, "%d", &ret[n]) == 1)
-		n++;
-	fclose(f);
-	return n;
-}
-
 static struct philox_key chaos;
 
 static void kill_somebody(struct rig *r, struct rig_work *w)
@@ -298,7 +282,7 @@ static void kill_somebody(struct rig *r, struct rig_work *w)
 	philox(chaos, r->n_ended, 0, 0, u);
 	if (u[0] % 16)
 		return;
-	n = children(pids, N_ELEMS(pids));
+	n = rig_children(pids, N_ELEMS(pids));
 	if (n)
 		kill(pids[u[1] % n], SIGKILL);
 }
@@ -342,11 +326,11 @@ static void a_worker_ends_with_its_owner(void **state)
 	open_with(1, CHAIN);
 	submit(0);
 	rig_run(&rig);
-	assert_int_equal(children(pids, 16), 1);
+	assert_int_equal(rig_children(pids, 16), 1);
 	rig_close(&rig);
 	assert_int_equal(kill(pids[0], 0), -1);
 	assert_int_equal(errno, ESRCH);
-	assert_int_equal(children(pids, 16), 0);
+	assert_int_equal(rig_children(pids, 16), 0);
 }
 
 static int to_processes(void **state)

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which worker decodes what, and how often. Whatever happens (a work comes, a worker is ready, answers, is gone, room
+ * becomes free) only changes lists and kicks the turn: one timer in which all that follows from it is done. So no caller
+ * is ever called back from inside its own call.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/scope.h"
+#include "worker/pool_int.h"
+
+/* A worker that cannot be started is tried again after 10 ms, 20 ms, ... about a second. */
+#define REST_MIN_NS (10 * NS_PER_MS)
+#define REST_MAX_DOUBLINGS 7
+
+void pool_kick(struct worker_pool *pool)
+{
+	/* Reserved: cannot fail. */
+	if (!pool->closing && !timer_armed(&pool->turn))
+		(void)timer_set(&pool->turn, loop_now(pool->conf.loop));
+}
+
+/* The end of works. */
+
+void work_drop_room(struct work *w)
+{
+	if (!w->out)
+		return;
+	slab_free(&w->out->slab, w->out_offset, w->out_bytes);
+	out_unref(TAKE(w->out));
+}
+
+void work_end(struct worker_pool *pool, struct work *w, int r)
+{
+	w->r = r;
+	if (r < 0)
+		work_drop_room(w);
+	pool->counts.n_done += r == 0;
+	pool->counts.n_bad += r == E_BAD_SAMPLE || r == E_REFUSED_SAMPLE || r == E_LIMIT;
+	list_add(&pool->ended, &w->list);
+	pool_kick(pool);
+}
+
+void works_end(struct worker_pool *pool, struct list *works, int r, const char *words)
+{
+	for (struct list *l; (l = list_pop(works));) {
+		struct work *w = container_of(l, struct work, list);
+
+		snprintf(w->words, sizeof(w->words), "%s", words);
+		work_end(pool, w, r);
+	}
+}
+
+void pool_work_done(struct worker_pool *pool, struct work *w, const struct workmsg *m)
+{
+	w->h = m->h;
+	w->w = m->w;
+	w->c = m->c;
+	w->n_warnings = m->n_warnings;
+	w->checksum = m->checksum;
+	w->pixels = m->status == 0 ? w->out->mem.p + w->out_offset : NULL;
+	snprintf(w->words, sizeof(w->words), "%s", m->words);
+	if (m->status == -ENOSPC)
+		snprintf(w->words, sizeof(w->words), "%ux%ux%u pixels do not fit into the %llu bytes that were given", w->h, w->w,
+			w->c, (unsigned long long)w->out_bytes);
+	work_end(pool, w, m->status);
+}
+
+/* The end of workers. */
+
+static void list_add_first(struct list *head, struct list *l)
+{
+	list_add(head->next, l);
+}
+
+/* The work that was under way is suspected; those behind it were not looked at and go back to where they came from. */
+static void take_back(struct worker_pool *pool, struct worker_proc *p)
+{
+	struct list *first = list_pop(&p->queue);
+	struct work *w;
+
+	while (!list_empty(&p->queue)) {
+		struct list *last = p->queue.prev;
+
+		list_del(last);
+		w = container_of(last, struct work, list);
+		work_drop_room(w);
+		list_add_first(w->attempts ? &pool->again : &pool->waiting, last);
+	}
+	if (!first)
+		return;
+	w = container_of(first, struct work, list);
+	work_drop_room(w);
+	w->attempts++;
+	snprintf(w->words, sizeof(w->words), "the decoding process %s; attempt %u of %u", p->words, w->attempts,
+		pool->conf.max_attempts);
+	if (w->attempts < pool->conf.max_attempts)
+		list_add(&pool->again, first);
+	else
+		work_end(pool, w, p->why);
+}
+
+static bool any_ready(const struct worker_pool *pool)
+{
+	for (unsigned i = 0; i < pool->conf.n_workers; i++) {
+		if (pool->procs[i].state == PROC_READY)
+			return true;
+	}
+	return false;
+}
+
+/* Works wait in vain when nothing can be started for them. */
+static void start_failed(struct worker_pool *pool, struct worker_proc *p, const char *why)
+{
+	unsigned n = ++pool->n_failed_starts;
+	char words[sizeof(((struct work *)0)->words)];
+
+	proc_rest(p, loop_now(pool->conf.loop) + (REST_MIN_NS << MIN(n - 1, REST_MAX_DOUBLINGS)));
+	if (n < pool->conf.max_attempts || any_ready(pool))
+		return;
+	snprintf(words, sizeof(words), "no decoding process could be started, %u times; the last: %s", n, why);
+	works_end(pool, &pool->again, E_WORKER_DIED, words);
+	works_end(pool, &pool->waiting, E_WORKER_DIED, words);
+}
+
+void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p)
+{
+	if (p->why == E_WORKER_TIMEOUT)
+		pool->counts.n_killed_time++;
+	else if (!list_empty(&p->queue) || !p->was_ready)
+		pool->counts.n_died++;
+	take_back(pool, p);
+	p->n_queued = 0;
+	if (!p->was_ready)
+		start_failed(pool, p, p->words);
+	pool_kick(pool);
+}
+
+/* The turn. */
+
+static bool proc_can_take(const struct worker_proc *p, unsigned n_queued, bool fresh)
+{
+	return p->state == PROC_READY && p->n_queued == n_queued && (!fresh || p->n_sent == 0);
+}
+
+/* To the worker that has least to do and room for the result. */
+static bool work_send(struct worker_pool *pool, struct work *w, bool fresh)
+{
+	for (unsigned n_queued = 0; n_queued < pool->conf.queue_depth; n_queued++) {
+		for (unsigned i = 0; i < pool->conf.n_workers; i++) {
+			struct worker_proc *p = &pool->procs[i];
+
+			if (proc_can_take(p, n_queued, fresh) && proc_send(p, w) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* In order: a large work is not overtaken for ever by small ones. */
+static void list_send(struct worker_pool *pool, struct list *works, bool fresh)
+{
+	while (!list_empty(works)) {
+		struct list *l = list_pop(works);
+
+		if (!work_send(pool, container_of(l, struct work, list), fresh)) {
+			list_add_first(works, l);
+			return;
+		}
+	}
+}
+
+/* Works that nobody is busy with, as far as workers that are being started will not take them. */
+static size_t n_unserved(const struct worker_pool *pool)
+{
+	size_t n = 0, n_starting = 0;
+
+	for (const struct list *l = pool->again.next; l != &pool->again && n < pool->conf.n_workers; l = l->next)
+		n++;
+	for (const struct list *l = pool->waiting.next; l != &pool->waiting && n < pool->conf.n_workers; l = l->next)
+		n++;
+	for (unsigned i = 0; i < pool->conf.n_workers; i++) {
+		n_starting += pool->procs[i].state == PROC_STARTING;
+		n += pool->procs[i].n_queued > 1 ? pool->procs[i].n_queued - 1 : 0;
+	}
+	return n > n_starting ? n - n_starting : 0;
+}
+
+static void start_workers(struct worker_pool *pool)
+{
+	size_t n = n_unserved(pool);
+
+	for (unsigned i = 0; n > 0 && i < pool->conf.n_workers; i++) {
+		struct worker_proc *p = &pool->procs[i];
+		struct err e = {0};
+		int r;
+
+		if (p->state != PROC_NONE)
+			continue;
+		n--;
+		r = proc_start(p, &e);
+		if (r < 0)
+			start_failed(pool, p, err_words(&e, r));
+	}
+}
+
+void pool_deliver(struct worker_pool *pool)
+{
+	pool->delivering = true;
+	for (struct list *l; (l = list_pop(&pool->ended));) {
+		struct work *w = container_of(l, struct work, list);
+
+		w->done(w);
+	}
+	pool->delivering = false;
+}
+
+static void tell_room(struct worker_pool *pool)
+{
+	if (!pool->room_free)
+		return;
+	pool->room_free = pool->room_refused = false;
+	if (pool->on_room)
+		pool->on_room(pool->on_room_ctx);
+}
+
+void pool_turn(struct timer *t)
+{
+	struct worker_pool *pool = container_of(t, struct worker_pool, turn);
+
+	pool_deliver(pool);
+	list_send(pool, &pool->again, true);
+	list_send(pool, &pool->waiting, false);
+	start_workers(pool);
+	tell_room(pool);
+}
