@@ -13,6 +13,7 @@ static const struct cmd *const cmds[] = {
 	&cmd_cat,
 	&cmd_stat,
 	&cmd_plan,
+	&cmd_peek,
 	&cmd_read,
 	NULL,
 };
