@@ -41,7 +41,10 @@ def rank_main(pipe, args, rank, state, n_classes):
         began = time.perf_counter()
         batch = next(batches)
         waited = time.perf_counter() - began
-        order = pipe.recv()
+        try:
+            order = pipe.recv()
+        except EOFError:  # training is over, or its process was killed
+            return
         model.p = order["weights"]
         loss, right, gradients = model.gradients(batch["image"], batch["label"])
         record = {"image": batch["image"], "label": batch["label"], "position": batch.position} if order["record"] else None
