@@ -164,7 +164,7 @@ def make_plans(olddog, media, work):
         (work / f"{name}.yaml").write_text(spec)
         run(olddog, "plan", work / f"{name}.yaml", "-o", work / f"{name}.plan", check=True)
     title("what the model will see")
-    run(olddog, "peek", work / "train.plan", check=True, cwd=work)
+    run(olddog, "peek", work / "train.plan", "-n", "3", "-o", work / "peek", check=True)
 
 
 def recompute(work, python):
