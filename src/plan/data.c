@@ -83,9 +83,11 @@ static struct tally tally_of(const struct data *d, const struct data_source *s)
 
 static int format_infer(const struct tally *t, const char *entry, enum source_format *ret, struct err *e)
 {
+	char shown[256];
+
 	if (t->n_tars == 0 && t->n_compressed > 0)
 		return err_set(e, E_SPEC, "%s has compressed archives (such as %s): their members have no offsets; "
-			"unpack them to plain tars", entry, t->compressed);
+			"unpack them to plain tars", entry, str_printable(str_of(t->compressed), shown, sizeof(shown)));
 	if (t->n_tars > 0 && t->n_images > 0)
 		return err_set(e, E_SPEC, "%s has %zu tar archives and %zu images: say in the spec which are meant, by "
 			"`format: webdataset` or `format: files`", entry, t->n_tars, t->n_images);

@@ -69,6 +69,16 @@ static int name_join(struct str dir, const char *name, char text[STORE_NAME_MAX]
 	return 0;
 }
 
+/* A plan that somebody put among the data is none of it. */
+static bool is_plan(const struct store_listing *l)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += strcmp(l->entries[i].name, "part-0000") == 0 || strcmp(l->entries[i].name, "bind-0000") == 0;
+	return n == 2;
+}
+
 /* All files below dir. */
 static int walk_below(struct walk *w, struct str dir, unsigned depth)
 {
@@ -83,6 +93,8 @@ static int walk_below(struct walk *w, struct str dir, unsigned depth)
 		return err_set(w->e, -ELOOP, "%.*s is deeper than %u directories: is there a loop of symbolic links?",
 			(int)MIN(dir.n, 200), dir.p, DATA_MAX_DEPTH);
 	r = dir_list(w, dir, &l);
+	if (r == 0 && depth > 1 && is_plan(&l))
+		return 0;
 	for (size_t i = 0; i < l.n && r == 0; i++) {
 		const struct store_entry *entry = &l.entries[i];
 

@@ -19,6 +19,8 @@ struct index *index_new(void)
 	buf_init(&x->text, SIZE_MAX / 2);
 	names_init(&x->classes, UINT32_MAX / 2);
 	names_init(&x->exts, TABLE_MAX_EXTENSIONS);
+	journal_init(&x->parts_journal);
+	journal_init(&x->binds_journal);
 	return x;
 }
 
@@ -33,6 +35,8 @@ void index_free(struct index *x)
 	buf_release(&x->text);
 	names_release(&x->classes);
 	names_release(&x->exts);
+	journal_release(&x->parts_journal);
+	journal_release(&x->binds_journal);
 	parts_free(x->parts);
 	parts_free(x->binds);
 	mem_free(x->n_with);

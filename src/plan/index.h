@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "plan/bases.h"
+#include "plan/journal.h"
 #include "plan/names.h"
 #include "plan/parts.h"
 #include "plan/plan.h"
@@ -53,6 +54,7 @@ struct index {
 	struct buf text;
 	struct names classes;	/* by number; none: no classes */
 	struct parts *parts, *binds;
+	struct journal parts_journal, binds_journal;	/* of what is in them, while it is made */
 	/* What people are told. */
 	struct plan_stats stats;
 	struct names exts;	/* lower case */

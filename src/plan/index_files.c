@@ -65,7 +65,7 @@ static int versions_append(struct grouping *g, const uint8_t *origin, struct par
 	for (size_t i = 0; i < g->taken.n; i++)
 		versions[i] = data_version(m->data, &g->taken.ptr[i]);
 	r = segment_of_versions(versions, (uint32_t)g->taken.n, origin, &segment);
-	return r < 0 ? r : journal_append(&m->binds, m->index->binds, &segment, ret, m->e);
+	return r < 0 ? r : journal_append(&m->index->binds_journal, m->index->binds, &segment, ret, m->e);
 }
 
 /* The table becomes a shard, and is empty again. */
@@ -91,7 +91,7 @@ static int flush(struct grouping *g)
 	if (r == 0)
 		r = counts_of_segment(&s, &counts);
 	if (r == 0)
-		r = journal_append(&m->parts, m->index->parts, &segment, &shard.members, m->e);
+		r = journal_append(&m->index->parts_journal, m->index->parts, &segment, &shard.members, m->e);
 	for (size_t i = 0; i < g->taken.n; i++)
 		shard.length += g->taken.ptr[i].length;
 	if (r == 0)

@@ -7,13 +7,11 @@
 #include "plan/counts.h"
 #include "plan/data.h"
 #include "plan/index.h"
-#include "plan/journal.h"
 
 struct index_making {
 	struct index *index;
 	struct data *data;
 	const struct plan_conf *conf;
-	struct journal parts, binds;
 	uint64_t n_done, n_all, n_bytes;	/* files; bytes of those done */
 	void (*scan_done)(struct job *job);
 	struct err *e;

@@ -117,7 +117,7 @@ static int version_append(struct index_making *m, const struct data_file *file, 
 
 	buf_init(&segment, SEGMENT_MAX_BYTES);
 	r = segment_of_versions(&version, 1, origin, &segment);
-	return r < 0 ? r : journal_append(&m->binds, m->index->binds, &segment, ret, m->e);
+	return r < 0 ? r : journal_append(&m->index->binds_journal, m->index->binds, &segment, ret, m->e);
 }
 
 static int shard_emit(struct index_making *m, struct scan_job *s)
@@ -129,12 +129,13 @@ static int shard_emit(struct index_making *m, struct scan_job *s)
 
 	if (s->r < 0 && is_bad_shard(s->r))
 		return shard_leave_out(m, s->file, s->r, &s->e);
+	str_printable(str_of(name), title, sizeof(title));
 	if (s->r < 0)
-		return err_set(m->e, s->r, "%s: %s", name, err_words(&s->e, s->r));
-	oddities_tell(&s->odd, str_printable(str_of(name), title, sizeof(title)), tell_oddity, m);
+		return err_set(m->e, s->r, "%s: %s", title, err_words(&s->e, s->r));
+	oddities_tell(&s->odd, title, tell_oddity, m);
 	r = version_append(m, s->file, s->origin, &shard.versions);
 	if (r == 0)
-		r = journal_append(&m->parts, m->index->parts, &s->segment, &shard.members, m->e);
+		r = journal_append(&m->index->parts_journal, m->index->parts, &s->segment, &shard.members, m->e);
 	if (r == 0)
 		r = index_shard_add(m, &shard, name, &s->segment, &s->counts);
 	m->index->stats.n_taken_over += s->old.n_bytes > 0;
@@ -153,7 +154,7 @@ static int submit_next(struct run *run)
 	counts_init(&s->counts);
 	s->versioned = data_version(m->data, s->file)[0] != '\0';
 	r = index_origin(m->data, s->file, 1, s->origin);
-	if (r == 0 && s->versioned && journal_find(&m->parts, SEGMENT_TAR, s->origin, &s->old)) {
+	if (r == 0 && s->versioned && journal_find(&m->index->parts_journal, SEGMENT_TAR, s->origin, &s->old)) {
 		r = parts_read(m->index->parts, &s->old, &bytes, m->e);
 		if (r == 0) {
 			r = buf_add(&s->segment, bytes, s->old.n_bytes);
@@ -259,11 +260,9 @@ int index_make(struct index *x, const struct spec *spec, const struct plan_conf 
 	int r;
 
 	data_init(&data);
-	journal_init(&m.parts);
-	journal_init(&m.binds);
-	r = journal_read(&m.parts, x->parts, e);
+	r = journal_read(&x->parts_journal, x->parts, e);
 	if (r == 0)
-		r = journal_read(&m.binds, x->binds, e);
+		r = journal_read(&x->binds_journal, x->binds, e);
 	if (r == 0)
 		r = data_list(spec, &data, tell_oddity, &m, e);
 	m.n_all = data.files.n;
@@ -271,7 +270,5 @@ int index_make(struct index *x, const struct spec *spec, const struct plan_conf 
 		r = sources_index(&m);
 	if (r == 0)
 		r = index_settle(&m);
-	journal_release(&m.parts);
-	journal_release(&m.binds);
 	return r;
 }

@@ -86,7 +86,7 @@ static int removed_append(struct missing *m, struct shard *shard)
 	sha256_of(m->removed.ptr, m->removed.n * sizeof(*m->removed.ptr), origin);
 	r = segment_of_removed(m->removed.ptr, (uint32_t)m->removed.n, origin, &segment);
 	if (r == 0)
-		r = parts_append(m->x->parts, segment.ptr, (uint32_t)segment.n, &shard->removed, m->e);
+		r = journal_append(&m->x->parts_journal, m->x->parts, &segment, &shard->removed, m->e);
 	shard->n_removed = (uint32_t)m->removed.n;
 	return r;
 }

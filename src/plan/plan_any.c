@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "plan/plan.h"
 #include "plan/plan_dir.h"
+#include "store/url.h"
 
 static bool is_spec(const char *path)
 {
@@ -34,14 +35,29 @@ int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, 
 	return spec_of_paths(paths, n_paths, ret, e);
 }
 
+/* The directory of this machine that url names, or NULL. */
+static char *local_path(const char *url)
+{
+	AUTO_STORE struct store *store = NULL;
+	AUTO_URL struct url parts = {NULL};
+	char *path;
+
+	if (store_url(url, &parts, NULL) < 0 || (parts.scheme[0] && strcmp(parts.scheme, "file") != 0))
+		return NULL;
+	if (!parts.scheme[0])
+		return mem_strdup(parts.rest);
+	return store_open(url, &store, &path, NULL) < 0 ? NULL : path;
+}
+
 int plan_open_any(const char *const *paths, unsigned n_paths, const struct plan_conf *conf, struct plan **ret,
 	struct err *e)
 {
+	AUTO_FREE char *dir = n_paths == 1 ? local_path(paths[0]) : NULL;
 	struct spec *spec;
 	int r;
 
-	if (n_paths == 1 && plan_dir_is(paths[0]))
-		return plan_open(paths[0], ret, e);
+	if (dir && plan_dir_is(dir))
+		return plan_open(dir, ret, e);
 	r = plan_spec_of(paths, n_paths, &spec, e);
 	return r < 0 ? r : plan_make(spec, NULL, conf, ret, e);
 }

@@ -9,15 +9,11 @@
 #include "plan/group.h"
 #include "wire/tar.h"
 
-uint32_t scan_window(uint32_t window, uint64_t end, uint64_t offset)
+uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps)
 {
-	uint64_t gap = offset > end ? offset - end : 0;
-
-	if (gap > window)
-		return MAX(window / 2, SCAN_WINDOW_MIN);
-	if (gap < window / 2)
-		return MIN(window * 2, SCAN_WINDOW_MAX);
-	return window;
+	if (n_jumps > 0 && advance / n_jumps > SCAN_CALL_BYTES)
+		return MAX(window / 4, SCAN_WINDOW_MIN);
+	return MIN(window * 2, SCAN_WINDOW_MAX);
 }
 
 /* What is in memory of the file. */
@@ -27,7 +23,8 @@ struct window {
 	const struct store_file *file;
 	uint8_t *p;		/* room for SCAN_WINDOW_MAX + TAR_EXTENSION_MAX */
 	uint64_t offset, n;
-	uint32_t ahead;
+	uint64_t last;		/* where the latest wanted bytes ended */
+	uint32_t ahead, n_jumps;
 	uint64_t n_read;
 };
 
@@ -36,11 +33,14 @@ static int window_get(struct window *w, uint64_t offset, size_t n, const uint8_t
 	uint64_t end = w->offset + w->n, want;
 	int r;
 
+	w->n_jumps += offset - w->last >= SCAN_WINDOW_MIN;
+	w->last = offset + n;
 	if (offset >= w->offset && offset + n <= end) {
 		*ret = w->p + (offset - w->offset);
 		return 0;
 	}
-	w->ahead = scan_window(w->ahead, end, offset);
+	w->ahead = scan_window(w->ahead, offset - w->offset, w->n_jumps);
+	w->n_jumps = 0;
 	want = MIN(MAX(n, w->ahead), w->file->length - offset);
 	r = store_pread(w->store, w->path, w->file, w->p, want, offset, e);
 	if (r < 0)
@@ -99,7 +99,7 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 	struct oddities *odd, uint64_t *ret_read, struct err *e)
 {
 	AUTO_FREE uint8_t *memory = mem_alloc(SCAN_WINDOW_MAX + TAR_EXTENSION_MAX);
-	struct window w = {store, path, file, .p = memory, .ahead = 32 * SCAN_WINDOW_MIN};
+	struct window w = {store, path, file, .p = memory, .ahead = SCAN_CALL_BYTES / 2};
 	AUTO_GROUPER struct grouper g;
 	AUTO_TAR struct tar t;
 	int r;

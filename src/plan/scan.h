@@ -17,12 +17,14 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 	struct oddities *odd, uint64_t *ret_read, struct err *e);
 
 /*
- * How much to read at a time, so that few bytes are read of large members and few calls are made for small ones: the
- * window grows while members lie side by side inside it and shrinks when they are farther apart than it is long.
- * Pure: want bytes at offset, what was read last ended at end, with a window of `window` bytes. Gives the next window.
+ * How much to read at a time. A call is worth SCAN_CALL_BYTES: while members lie closer than that, what is between them
+ * is read along in ever larger windows; when they lie farther apart, only headers are read. Pure: since the last read,
+ * of `window` bytes, the parser went on by advance bytes in n_jumps jumps of SCAN_WINDOW_MIN or more. Gives the next
+ * window.
  */
 #define SCAN_WINDOW_MIN 4096u
 #define SCAN_WINDOW_MAX (1u << 20)
-uint32_t scan_window(uint32_t window, uint64_t end, uint64_t offset);
+#define SCAN_CALL_BYTES (64u << 10)
+uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps);
 
 #endif

@@ -250,6 +250,34 @@ def test_changed_archives_are_read_again_and_others_are_not(plan, shards, tmp_pa
     assert changed["taken_over"] == 9 and changed["samples"] == 1001 and changed["order_id"] != one["order_id"]
 
 
+def test_a_plan_among_the_data_is_no_data(plan, tmp_path):
+    folder = tmp_path / "pics" / "c"
+    folder.mkdir(parents=True)
+    (folder / "1.jpg").write_bytes(b"1")
+    one = plan(".", to="x.plan", cwd=folder.parent)
+    (folder.parent / "x.yaml").unlink()
+    two = plan(".", to="x.plan", cwd=folder.parent)
+    assert one["samples"] == two["samples"] == 1 and one["order_id"] == two["order_id"]
+
+
+def test_archives_without_a_sample_are_shards_too(plan, shards):
+    (shards / "00002.tar").write_bytes(tar_bytes([]))
+    (shards / "00005.tar").write_bytes(tar_bytes([("only.txt", b"x")]))
+    (shards / "s.yaml").write_text("sources: [{data: data}]\nfields: {j: {from: jpg, as: bytes, on_missing: skip}}\n"
+                                   "order: shuffle\n")
+    p = plan(shards / "s.yaml")
+    assert p["shards"] == 10 and p["found"] == 801 and p["samples"] == 800
+
+
+def test_removed_samples_leave_the_parts_as_they_are(plan, tmp_path):
+    (tmp_path / "a.tar").write_bytes(tar_bytes(pairs(0, 10) + [("more.jpg", b"")]))
+    (tmp_path / "s.yaml").write_text("sources: [{data: a.tar}]\nfields: {t: {from: txt, as: text, on_missing: skip}}\n")
+    assert plan("s.yaml")["samples"] == 10
+    before = files_of(tmp_path / "p.plan")
+    assert plan("s.yaml")["samples"] == 10
+    assert files_of(tmp_path / "p.plan") == before
+
+
 def files_of(folder):
     return {f.name: f.read_bytes() for f in folder.iterdir()}
 

@@ -24,7 +24,7 @@ static inline uint8_t *tar_header(struct buf *to, const char *name, char type, u
 {
 	uint8_t *h = buf_grow(to, 512);
 
-	memcpy(h, name, strnlen(name, 100));
+	memcpy(h, name, strlen(name) < 100 ? strlen(name) : 100);
 	memcpy(h + 100, "0000644", 7);
 	snprintf((char *)h + 124, 12, "%011llo", (unsigned long long)size & 077777777777);
 	memcpy(h + 136, "00000000000", 11);

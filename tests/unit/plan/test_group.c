@@ -91,15 +91,16 @@ static void the_window_follows_the_members_distance(void **state)
 {
 	uint32_t w = 65536;
 
-	/* Small members: reading on where the last ended. */
+	/* Small members side by side, and pictures of 60 KB: all is read. */
 	for (unsigned i = 0; i < 10; i++)
-		w = scan_window(w, 1000, 1000);
+		w = scan_window(w, w, 0);
 	assert_int_equal(w, SCAN_WINDOW_MAX);
-	/* Large ones: skipping more than is read. */
+	assert_int_equal(scan_window(w, 600000, 10), SCAN_WINDOW_MAX);
+	/* Large ones: headers only. */
 	for (unsigned i = 0; i < 20; i++)
-		w = scan_window(w, 0, 10u << 20);
+		w = scan_window(w, 1000000, 10);
 	assert_int_equal(w, SCAN_WINDOW_MIN);
-	assert_int_equal(scan_window(65536, 0, 50000), 65536);
+	assert_int_equal(scan_window(w, 4096, 0), 2 * SCAN_WINDOW_MIN);
 }
 
 int main(void)
