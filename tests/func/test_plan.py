@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """olddog plan: what it finds, what it refuses, what it says, and that being killed costs nothing but time."""
 
+import hashlib
 import io
 import json
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import tarfile
 import time
@@ -316,6 +318,60 @@ def test_killed_at_random_it_goes_on(olddog, plan, tmp_path):
     again = plan(folder)
     assert again["order_id"] == whole["order_id"] and again["samples"] == whole["samples"] == 9000
     assert (tmp_path / "p.plan" / "plan.json").exists()
+
+
+def test_interrupted_it_says_so_and_goes_on(olddog, plan, shards, tmp_path):
+    slow = f"file://{shards}/*.tar#fault=delay:50ms"
+    p = olddog.start("plan", slow, "-o", "p.plan", "--threads", 1)
+    part = tmp_path / "p.plan" / "part-0000"
+    while p.popen.poll() is None and not (part.exists() and part.stat().st_size):
+        time.sleep(0.005)
+    p.kill(signal.SIGINT)
+    rc, _, err = p.wait()
+    assert rc == 130 and "goes on where it was" in err
+    again = plan(slow)
+    assert again["samples"] == 1000 and again["taken_over"] > 0
+
+
+def identity(order, seed, sources):
+    """order_id as doc/design/0008-plan-files.md has it, of sources of (format, [(name, length, samples, removed)])."""
+    def text(b):
+        return struct.pack("<Q", len(b)) + b
+
+    h = hashlib.sha256(text(b"olddog order 1") + struct.pack("<QIQII", seed, order, 0, 0, len(sources)))
+    for fmt, shard_list in sources:
+        h.update(struct.pack("<dIIQ", 1.0, 0, fmt, len(shard_list)))
+        for name, length, samples, removed in shard_list:
+            t = hashlib.sha256(text(b"olddog members 1") + struct.pack("<Q", len(samples)))
+            for key, members in samples:
+                t.update(text(key.encode()) + struct.pack("<I", len(members)))
+                for ext, offset, size in members:
+                    t.update(text(ext.encode()) + struct.pack("<QQ", offset, size))
+            h.update(text(name.encode()) + struct.pack("<Q", length) + t.digest() + struct.pack("<I", len(removed)))
+            h.update(b"".join(struct.pack("<I", i) for i in removed))
+    return h.hexdigest()
+
+
+def test_order_id_is_as_written_down(plan, shards, tmp_path):
+    members = pairs(300, 100)
+    del members[2 * 42 + 1]
+    (shards / "00003.tar").write_bytes(tar_bytes(members))
+    (tmp_path / "pics").mkdir()
+    for name in ("b.JPG", "a.jpg", "a.txt", "b.txt"):
+        (tmp_path / "pics" / name).write_bytes(name.encode() * 3)
+    (tmp_path / "s.yaml").write_text("sources: [{data: data}, {data: pics}]\nseed: 11\norder: shuffle\n"
+                                     "fields: {t: {from: txt, as: text, on_missing: skip}}\n")
+    archives = []
+    for f in sorted(shards.iterdir()):
+        samples = {}
+        with tarfile.open(f) as t:
+            for m in t:
+                samples.setdefault(m.name.split(".")[0], []).append((m.name.split(".")[1], m.offset_data, m.size))
+        archives.append((f.name, f.stat().st_size, list(samples.items()), [42] if f.name == "00003.tar" else []))
+    folder = [("", 60, [("a", [(".jpg", 0, 15), (".txt", 0, 15)]), ("b", [(".JPG", 0, 15), (".txt", 0, 15)])], [])]
+    p = plan("s.yaml")
+    assert p["samples"] == 999 + 2
+    assert p["order_id"] == identity(1, 11, [(1, archives), (2, folder)])
 
 
 def test_a_hundred_thousand_files(plan, tmp_path):
