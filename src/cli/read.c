@@ -20,7 +20,7 @@
 #define PROGRESS_NS NS_PER_S
 
 static struct {
-	uint64_t dp_rank, dp_size, from, n_samples, n_epochs, n_workers, batch;
+	uint64_t dp_rank, dp_size, from, n_samples, n_epochs, n_workers, batch, time_limit_s;
 	const char *digest, *out, *state;
 	struct opt_texts fields;
 	bool json;
@@ -38,6 +38,7 @@ static const struct opt table[] = {
 	{"out", 'o', OPT_TEXT, &opts.out, "DIR", "write DIR/POSITION.FIELD.npy"},
 	{"state", 0, OPT_TEXT, &opts.state, "FILE", "go on from FILE's position, and write it at the end"},
 	{"workers", 0, OPT_U64, &opts.n_workers, "N", "worker processes (default: as many as processors)"},
+	{"time-limit", 0, OPT_U64, &opts.time_limit_s, "S", "seconds for one sample, then another worker tries (default 60)"},
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "JSON in place of text"},
 	{NULL},
 };
@@ -238,7 +239,7 @@ static int open_engine(struct run *run, struct err *e)
 {
 	struct engine_conf conf = {.loop = run->loop, .plan = run->plan, .spec = run->spec,
 		.uncollated = run->digest == DIGEST_SAMPLE || (opts.out && !run->digest),
-		.n_workers = (unsigned)opts.n_workers};
+		.n_workers = (unsigned)opts.n_workers, .worker_time_ns = MIN(opts.time_limit_s, 86400u) * NS_PER_S};
 	struct stream_conf sc = {.dp_rank = (uint32_t)opts.dp_rank, .dp_size = (uint32_t)opts.dp_size,
 		.global_batch = opts.batch, .consumed = opts.from == UINT64_MAX ? 0 : opts.from,
 		.n_epochs = opts.n_epochs, .n_samples = opts.n_samples, .ready = take, .ctx = run};

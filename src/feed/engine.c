@@ -11,6 +11,10 @@
 
 #define WORKER_TIME_NS (60 * NS_PER_S)
 #define WORKER_QUEUE 2
+/* A sample over which so many workers ended stops the job: some may have been killed for other reasons. */
+#define WORKER_ATTEMPTS 5
+/* Also when no field is an image. */
+#define WORKER_MIN_BYTES 65536u
 /* Beyond the pixels themselves: libraries, tables, progressive JPEG's coefficients. */
 #define WORKER_BASE_BYTES (512ull << 20)
 /* Room for the largest image of a field of no fixed size is only touched when such an image comes. */
@@ -214,7 +218,7 @@ static int fields_init(struct engine *g, bool uncollated, struct err *e)
 /* Room in a worker for what is decoded, and for the works that wait in it. */
 static uint64_t worker_room(const struct engine *g)
 {
-	uint64_t most = 1;
+	uint64_t most = WORKER_MIN_BYTES;
 
 	for (unsigned k = 0; k < g->n_fields; k++) {
 		const struct engine_field *f = &g->fields[k];
@@ -237,7 +241,8 @@ static int workers_start(struct engine *g, const struct engine_conf *conf, unsig
 		.in_bytes = MAX(2 * g->limits.read_bytes, g->recipe.max_bytes), .out_bytes = g->out_bytes * (WORKER_QUEUE + 1),
 		.time_limit_ns = conf->worker_time_ns ? conf->worker_time_ns : WORKER_TIME_NS,
 		.memory_limit_bytes = WORKER_BASE_BYTES + 4 * MAX_CHANNELS * g->recipe.max_pixels,
-		.queue_depth = WORKER_QUEUE, .spawn = conf->spawn, .kill = conf->kill, .spawn_ctx = conf->spawn_ctx,
+		.queue_depth = WORKER_QUEUE, .max_attempts = WORKER_ATTEMPTS,
+		.spawn = conf->spawn, .kill = conf->kill, .spawn_ctx = conf->spawn_ctx,
 		.faults = conf->faults};
 	int r = conf->spawn || conf->worker_program ? 0 : program_find("olddog-worker", &program, e);
 

@@ -23,7 +23,6 @@ struct tag {
 
 static const struct tag tags[] = {
 	{1, VALUE_U32, AT(version), 0, 0},
-	{2, VALUE_TEXT, AT(folder), 0, 0},
 	{3, VALUE_TEXTS, AT(paths), AT(n_paths), RANKMSG_MAX_PATHS},
 	{4, VALUE_TEXTS, AT(fields), AT(n_fields), RECIPE_MAX_FIELDS},
 	{TAG_REFUSES | 5, VALUE_TEXT, AT(transform), 0, 0},
@@ -49,6 +48,7 @@ static const struct tag tags[] = {
 	{25, VALUE_U32, AT(code), 0, 0},
 	{26, VALUE_BOOL, AT(over), 0, 0},
 	{27, VALUE_TEXT, AT(words), 0, 0},
+	{28, VALUE_U64, AT(n_left), 0, 0},
 };
 
 static const uint8_t zeros[SHA256_BYTES];

@@ -26,7 +26,7 @@
 
 enum rankmsg_type {
 	RANKMSG_OPEN = 1,	/* rank */
-	RANKMSG_NEXT,
+	RANKMSG_NEXT,		/* one at a time */
 	RANKMSG_RELEASE,
 	RANKMSG_OPENED,		/* loader */
 	RANKMSG_BATCH,
@@ -40,8 +40,7 @@ struct rankmsg {
 	enum rankmsg_type type;
 	/* OPEN */
 	uint32_t version;
-	const char *folder;		/* that relative paths start from */
-	const char *paths[RANKMSG_MAX_PATHS];
+	const char *paths[RANKMSG_MAX_PATHS]; /* absolute, or URLs */
 	uint32_t n_paths;
 	const char *fields[RECIPE_MAX_FIELDS];
 	uint32_t n_fields;		/* 0: all */
@@ -63,6 +62,7 @@ struct rankmsg {
 	uint64_t slot_bytes;		/* of its memory now */
 	uint32_t head_bytes;		/* of the encoded head at its beginning */
 	uint64_t end;			/* BATCH, END: `consumed` after it */
+	uint64_t n_left;		/* OPENED, BATCH, END: the rank's batches from there to the end of that epoch */
 	/* FAIL, WARN */
 	int32_t code;
 	bool over;

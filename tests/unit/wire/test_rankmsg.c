@@ -12,7 +12,7 @@
 
 static void records_come_back_as_they_went(void **state)
 {
-	const struct rankmsg open = {.type = RANKMSG_OPEN, .version = 1, .folder = "/data", .paths = {"a.plan", "b"},
+	const struct rankmsg open = {.type = RANKMSG_OPEN, .version = 1, .paths = {"/data/a.plan", "b"},
 		.n_paths = 2, .fields = {"jpg"}, .n_fields = 1, .transform = "{resize: 8}", .dp_rank = 3, .dp_size = 8,
 		.batch = 32, .tail = 2, .consumed = 1ull << 40, .has_order_id = true, .order_id = {7}};
 	AUTO_BUF struct buf b, again;
@@ -57,10 +57,10 @@ static void broken_values_are_refused(void **state)
 {
 	assert_int_equal(with_value(1, 4, "\1\0\0", 3), E_PROTOCOL);
 	assert_int_equal(with_value(1, 8, "\1\0\0\0\0\0\0\0", 8), E_PROTOCOL);
-	assert_int_equal(with_value(2, 4, "text", 4), E_PROTOCOL);
-	assert_int_equal(with_value(2, 4, "a\0b\0", 4), E_PROTOCOL);
-	assert_int_equal(with_value(2, 0, "", 0), E_PROTOCOL);
-	assert_int_equal(with_value(2, UINT32_MAX, "text", 4), E_PROTOCOL);
+	assert_int_equal(with_value(27, 4, "text", 4), E_PROTOCOL);
+	assert_int_equal(with_value(27, 4, "a\0b\0", 4), E_PROTOCOL);
+	assert_int_equal(with_value(27, 0, "", 0), E_PROTOCOL);
+	assert_int_equal(with_value(27, UINT32_MAX, "text", 4), E_PROTOCOL);
 }
 
 static void too_many_paths_are_refused(void **state)

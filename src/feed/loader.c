@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* olddog-loader: from the first connection to the last. */
+#include "feed/loader.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "feed/job.h"
+#include "feed/loader_int.h"
+
+/* A rank that starts a loader and dies before it connects leaves one that nobody knows of. */
+#define IDLE_NS (30 * NS_PER_S)
+
+static void loader_end_if_alone(struct loader *l)
+{
+	if (l->n_ranks > 0 || l->listen.loop == NULL)
+		return;
+	/* From here on who connects is refused, and starts another. */
+	watch_stop(&l->listen);
+	fd_closep(&l->listen.fd);
+	l->listen.fd = -1;
+}
+
+void loader_rank_gone(struct loader *l, struct rank *r)
+{
+	rank_free(r);
+	l->n_ranks--;
+	loader_end_if_alone(l);
+	/* Nobody waits for what a thread is looking through; it cannot be told to stop, but the process can end. */
+	if (l->n_ranks == 0 && l->n_opening > 0)
+		_exit(0);
+}
+
+static void on_connection(struct watch *w, uint32_t revents)
+{
+	struct loader *l = container_of(w, struct loader, listen);
+	AUTO_CLOSE int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0 || job_peer_check(fd) < 0 || l->n_ranks >= LOADER_MAX_RANKS)
+		return;
+	timer_clear(&l->idle);
+	if (rank_new(l, TAKE_FD(fd)) == 0)
+		l->n_ranks++;
+}
+
+static void on_idle(struct timer *t)
+{
+	loader_end_if_alone(container_of(t, struct loader, idle));
+}
+
+static int start(struct loader *l, int fd, int listening)
+{
+	int r;
+
+	if (!listening) {
+		r = rank_new(l, fd);
+		l->n_ranks += r == 0;
+		return r;
+	}
+	r = watch_start(&l->listen, l->loop, fd, EPOLLIN, on_connection);
+	return r < 0 ? r : timer_set(&l->idle, loop_now(l->loop) + IDLE_NS);
+}
+
+int loader_run(int fd, int listening, struct err *e)
+{
+	AUTO(loop) struct loop *loop = NULL;
+	AUTO(pool) struct pool *pool = NULL;
+	struct loader l = {.listen = {.fd = -1}};
+	int r = loop_new(&loop);
+
+	r = r < 0 ? r : pool_new(4, &pool);
+	if (r < 0)
+		return err_set(e, r, "an event loop: %s", err_text(r));
+	l.loop = loop;
+	l.pool = pool;
+	list_init(&l.ranks);
+	list_init(&l.plans);
+	list_init(&l.engines);
+	timer_init(&l.idle, loop, on_idle);
+	r = start(&l, fd, listening);
+	r = r < 0 ? r : loop_run(loop);
+	return r < 0 ? err_set(e, r, "the loader's loop: %s", err_text(r)) : 0;
+}
