@@ -39,7 +39,8 @@ void *arena_alloc(struct arena *a, size_t n_bytes)
 	size_t align = _Alignof(max_align_t), n;
 	void *p;
 
-	if (n_bytes > a->max - a->n_bytes)
+	/* The second: rounding up, and the block's own head, must not wrap. */
+	if (n_bytes > a->max - a->n_bytes || n_bytes > SIZE_MAX / 2)
 		return NULL;
 	n = (MAX(n_bytes, 1) + align - 1) / align * align;
 	if (!b || n > b->size - b->used)

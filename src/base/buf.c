@@ -85,6 +85,9 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 	va_copy(again, ap);
 	n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
+	/* Longer than an int can say. */
+	if (n < 0 && b->r == 0)
+		b->r = -E2BIG;
 	if (n >= 0 && buf_reserve(b, (size_t)n) == 0) {
 		vsnprintf((char *)b->ptr + b->n, (size_t)n + 1, fmt, again);
 		b->n += (size_t)n;

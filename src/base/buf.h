@@ -29,7 +29,7 @@ int buf_u8(struct buf *b, uint8_t v);
 int buf_u16(struct buf *b, uint16_t v);
 int buf_u32(struct buf *b, uint32_t v);
 int buf_u64(struct buf *b, uint64_t v);
-/* The memory becomes the caller's (mem_free); the buf is empty again. NULL after an error. */
+/* The memory becomes the caller's (mem_free); the buf is empty again. NULL after an error, or when nothing was ever added. */
 void *buf_take(struct buf *b, size_t *ret_n);
 
 #define AUTO_BUF __attribute__((cleanup(buf_release)))

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MAX_ERRNO 4096
+
 int err_set(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
@@ -49,7 +51,8 @@ const char *err_text(int code)
 		OLDDOG_ERRORS(X)
 #undef X
 	}
-	text = strerrordesc_np(-code);
+	/* Codes travel between processes: any number may come, and one of them has no negative. */
+	text = code < 0 && code > -MAX_ERRNO ? strerrordesc_np(-code) : NULL;
 	return text ? text : "unknown error";
 }
 

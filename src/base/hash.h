@@ -29,7 +29,7 @@ void sha256_of(const void *p, size_t n, uint8_t ret[SHA256_BYTES]);
 
 /* Lower-case, NUL-terminated; out has 2 * n + 1 bytes. */
 void hex_of(const uint8_t *p, size_t n, char *out);
-/* 0 or -EINVAL. */
+/* Reads 2 * n_bytes digits of either case, and looks at nothing behind them. 0 or -EINVAL. */
 int hex_parse(const char *hex, size_t n_bytes, uint8_t *ret);
 
 uint64_t xxh64_of(const void *p, size_t n);

@@ -66,11 +66,12 @@ void *mem_dup(const void *p, size_t n_bytes)
 
 char *mem_strndup(const char *s, size_t n)
 {
-	char *copy = mem_alloc(n + 1);
+	char *copy = n < SIZE_MAX ? mem_alloc(n + 1) : NULL;
 
 	if (!copy)
 		return NULL;
-	memcpy(copy, s, n);
+	if (n)
+		memcpy(copy, s, n);
 	copy[n] = '\0';
 	return copy;
 }

@@ -16,6 +16,7 @@ void *mem_calloc(size_t n, size_t size) __attribute__((malloc, warn_unused_resul
 /* As realloc(), of n * size bytes; on failure the old block stays. */
 void *mem_realloc(void *p, size_t n, size_t size) __attribute__((warn_unused_result));
 char *mem_strdup(const char *s) __attribute__((malloc, warn_unused_result));
+/* Exactly n bytes and a NUL: unlike strndup(), it looks for no NUL in s, which may be NULL when n is 0. */
 char *mem_strndup(const char *s, size_t n) __attribute__((malloc, warn_unused_result));
 char *mem_printf(const char *fmt, ...) __attribute__((malloc, warn_unused_result, format(printf, 1, 2)));
 void *mem_dup(const void *p, size_t n_bytes) __attribute__((malloc, warn_unused_result));

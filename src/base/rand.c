@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/rand.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -9,10 +10,12 @@
 struct philox_key philox_key_of(uint64_t seed, const char *purpose)
 {
 	uint8_t text[8 + 64], digest[SHA256_BYTES];
-	size_t n = MIN(strlen(purpose), sizeof(text) - 8);
+	size_t n = strlen(purpose);
 	struct rd r = rd_of(digest, sizeof(digest));
 	struct philox_key key;
 
+	/* Cut short, two purposes could be one. */
+	assert(n <= sizeof(text) - 8);
 	for (unsigned i = 0; i < 8; i++)
 		text[i] = (uint8_t)(seed >> (8 * i));
 	memcpy(text + 8, purpose, n);

@@ -12,7 +12,7 @@ struct philox_key {
 	uint32_t k[2];
 };
 
-/* First 8 bytes, little-endian, of SHA-256(seed as u64 little-endian, purpose in ASCII). */
+/* First 8 bytes, little-endian, of SHA-256(seed as u64 little-endian, purpose in ASCII, at most 64 characters). */
 struct philox_key philox_key_of(uint64_t seed, const char *purpose);
 /* The block of four numbers at this counter: (position low, position high, field, draw). */
 void philox(struct philox_key key, uint64_t position, uint32_t field, uint32_t draw, uint32_t ret[4]);

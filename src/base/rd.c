@@ -12,7 +12,8 @@ const uint8_t *rd_bytes(struct rd *r, size_t n)
 		r->at = r->end;
 		return NULL;
 	}
-	r->at += n;
+	if (n)
+		r->at += n;
 	return p;
 }
 

@@ -15,9 +15,10 @@ struct rd {
 	bool bad;
 };
 
+/* p may be NULL when n is 0. */
 static inline struct rd rd_of(const void *p, size_t n)
 {
-	return (struct rd){.at = p, .end = (const uint8_t *)p + n};
+	return (struct rd){.at = p, .end = n ? (const uint8_t *)p + n : p};
 }
 
 static inline size_t rd_left(const struct rd *r)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -33,18 +32,40 @@ int str_cmp(struct str a, struct str b)
 	return r ? r : (a.n > b.n) - (a.n < b.n);
 }
 
+/* By ASCII alone: a locale would let the same data mean something else on another machine. */
+static char to_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+int str_cmp_nocase(struct str a, struct str b)
+{
+	for (size_t i = 0; i < a.n && i < b.n; i++) {
+		int x = (unsigned char)to_lower(a.p[i]), y = (unsigned char)to_lower(b.p[i]);
+
+		if (x != y)
+			return x - y;
+	}
+	return (a.n > b.n) - (a.n < b.n);
+}
+
 bool str_starts(struct str s, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
-	return s.n >= n && memcmp(s.p, prefix, n) == 0;
+	return s.n >= n && str_eq((struct str){s.p, n}, prefix);
 }
 
 bool str_ends(struct str s, const char *suffix)
 {
 	size_t n = strlen(suffix);
 
-	return s.n >= n && memcmp(s.p + s.n - n, suffix, n) == 0;
+	return s.n >= n && str_eq((struct str){n ? s.p + s.n - n : s.p, n}, suffix);
 }
 
 struct str str_split(struct str *rest, char sep)
@@ -53,7 +74,7 @@ struct str str_split(struct str *rest, char sep)
 	struct str head = *rest;
 
 	if (!at) {
-		*rest = (struct str){rest->p + rest->n, 0};
+		*rest = (struct str){rest->n ? rest->p + rest->n : rest->p, 0};
 		return head;
 	}
 	head.n = (size_t)(at - head.p);
@@ -63,9 +84,9 @@ struct str str_split(struct str *rest, char sep)
 
 struct str str_trim(struct str s)
 {
-	while (s.n && isspace((unsigned char)s.p[0]))
+	while (s.n && is_blank(s.p[0]))
 		s = (struct str){s.p + 1, s.n - 1};
-	while (s.n && isspace((unsigned char)s.p[s.n - 1]))
+	while (s.n && is_blank(s.p[s.n - 1]))
 		s.n--;
 	return s;
 }
@@ -106,7 +127,7 @@ int str_to_double(struct str s, double *ret)
 	locale_t c;
 	double v;
 
-	if (!s.n || s.n >= sizeof(text) || isspace((unsigned char)s.p[0]))
+	if (!s.n || s.n >= sizeof(text) || is_blank(s.p[0]))
 		return -EINVAL;
 	memcpy(text, s.p, s.n);
 	text[s.n] = '\0';
@@ -115,7 +136,8 @@ int str_to_double(struct str s, double *ret)
 		return -ENOMEM;
 	v = strtod_l(text, &end, c);
 	freelocale(c);
-	if (*end || end == text)
+	/* A NUL inside ends what is read, and not the text. */
+	if (end != text + s.n)
 		return -EINVAL;
 	if (!isfinite(v))
 		return -ERANGE;
@@ -125,13 +147,13 @@ int str_to_double(struct str s, double *ret)
 
 int str_to_size(struct str s, uint64_t *ret_bytes)
 {
-	static const char units[] = "KMGT";
+	static const char units[] = "kmgt";
 	unsigned shift = 0;
 	const char *unit;
 	uint64_t v;
 	int r;
 
-	unit = s.n ? memchr(units, toupper((unsigned char)s.p[s.n - 1]), sizeof(units) - 1) : NULL;
+	unit = s.n ? memchr(units, to_lower(s.p[s.n - 1]), sizeof(units) - 1) : NULL;
 	if (unit) {
 		shift = 10 * (unsigned)(unit - units + 1);
 		s.n--;
@@ -145,25 +167,32 @@ int str_to_size(struct str s, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* Bytes of the UTF-8 character at s.p[0]; 0 when there is none, or it is a control character (C0, DEL, C1). */
-static size_t printable_length(struct str s)
+size_t str_utf8_length(struct str s)
 {
-	uint8_t first = (uint8_t)s.p[0];
-	size_t n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	/* The smallest character that needs so many bytes: a smaller one is overlong. */
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint8_t first = s.n ? (uint8_t)s.p[0] : 0xff;
+	size_t n = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
 	uint32_t c = first & (0x7fu >> n);
 
-	if (n == 1)
-		return first >= 0x20 && first != 0x7f;
-	if (first < 0xc2 || first > 0xf4 || n > s.n)
-		return 0;
+	if (n <= 1 || n > s.n)
+		return n <= s.n ? n : 0;
 	for (size_t i = 1; i < n; i++) {
 		if (((uint8_t)s.p[i] & 0xc0) != 0x80)
 			return 0;
 		c = c << 6 | ((uint8_t)s.p[i] & 0x3f);
 	}
-	if (c < 0xa0 || (n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	return n;
+	return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+/* Bytes of the character at s.p[0]; 0 when there is none, or it is a control character (C0, DEL, C1). */
+static size_t printable_length(struct str s)
+{
+	size_t n = str_utf8_length(s);
+
+	if (n == 1)
+		return (uint8_t)s.p[0] >= 0x20 && s.p[0] != 0x7f;
+	return n == 2 && (uint8_t)s.p[0] == 0xc2 && (uint8_t)s.p[1] < 0xa0 ? 0 : n;
 }
 
 const char *str_printable(struct str s, char *out, size_t n)

@@ -23,6 +23,8 @@ bool str_eq(struct str s, const char *t);
 bool str_equal(struct str a, struct str b);
 /* Bytewise order, a prefix first; as strcmp. */
 int str_cmp(struct str a, struct str b);
+/* The same with A to Z taken as a to z, in any locale. */
+int str_cmp_nocase(struct str a, struct str b);
 bool str_starts(struct str s, const char *prefix);
 bool str_ends(struct str s, const char *suffix);
 /* Splits at the first sep: returns what is before it and moves *rest behind it (to an empty end when there is none). */
@@ -37,6 +39,8 @@ int str_to_double(struct str s, double *ret);
 /* "64", "4K", "200M", "1G", "2T": binary multiples (K is 1024), in bytes. */
 int str_to_size(struct str s, uint64_t *ret_bytes);
 
+/* Bytes of the character at s.p[0], as RFC 3629 allows it: 1 to 4; 0 when it is none, or s is empty. */
+size_t str_utf8_length(struct str s);
 /*
  * A copy of s in out for people: valid UTF-8 without control characters ('?' stands for what was neither); what does
  * not fit in n bytes (8 or more, NUL included) ends with "...". Returns out. Strangers' names go through this before

@@ -4,8 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -16,6 +17,7 @@
 #include "base/poly.h"
 #include "base/rand.h"
 #include "base/rd.h"
+#include "base/scope.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -64,6 +66,8 @@ static void sha256_gives_the_published_vector(void **state)
 	assert_int_equal(hex_parse(hex, sizeof(back), back), 0);
 	assert_memory_equal(back, digest, sizeof(back));
 	assert_int_equal(hex_parse("0g", 1, back), -EINVAL);
+	assert_int_equal(hex_parse("aFFa", 2, back), 0);
+	assert_true(back[0] == 0xaf && back[1] == 0xfa);
 }
 
 static void polynomials_are_close_to_libm(void **state)
@@ -95,8 +99,12 @@ static void numbers_are_whole_or_refused(void **state)
 	assert_true(d == 0.25);
 	assert_int_equal(str_to_double(str_of("inf"), &d), -ERANGE);
 	assert_int_equal(str_to_double(str_of("1.5s"), &d), -EINVAL);
+	assert_int_equal(str_to_double((struct str){"1\0x", 3}, &d), -EINVAL);
+	assert_int_equal(str_to_double(str_of("\v1"), &d), -EINVAL);
 	assert_int_equal(str_to_size(str_of("200M"), &u), 0);
 	assert_int_equal(u, 200u << 20);
+	assert_int_equal(str_to_size(str_of("3k"), &u), 0);
+	assert_int_equal(u, 3072);
 	assert_int_equal(str_to_size(str_of("99999999T"), &u), -ERANGE);
 	assert_int_equal(str_to_size(str_of("M"), &u), -EINVAL);
 }
@@ -111,6 +119,14 @@ static void text_splits_and_compares(void **state)
 	assert_true(rest.n == 0);
 	assert_true(str_cmp(str_of("a"), str_of("ab")) < 0 && str_cmp(str_of("b"), str_of("ab")) > 0);
 	assert_true(str_equal(empty, str_of("")));
+	assert_true(str_starts(empty, "") && str_ends(empty, "") && !str_ends(empty, "a"));
+	rest = empty;
+	assert_true(str_split(&rest, '/').n == 0 && rest.n == 0 && str_trim(empty).n == 0);
+	assert_true(str_eq(str_trim(str_of(" \ta b\r\n")), "a b"));
+	assert_true(str_cmp_nocase(str_of("JpG"), str_of("jPg")) == 0);
+	assert_true(str_cmp_nocase(str_of("Z"), str_of("[")) > 0 && str_cmp_nocase(str_of("a"), str_of("AB")) < 0);
+	/* Other letters than A to Z are themselves: no locale, and no folding that only some machines know. */
+	assert_true(str_cmp_nocase(str_of("\xc9"), str_of("\xe9")) < 0);
 	assert_int_equal(str_distance(str_of("shufle"), str_of("shuffle")), 1);
 	assert_int_equal(str_distance(str_of(""), str_of("abc")), 3);
 }
@@ -140,6 +156,9 @@ static void a_reader_past_its_end_gives_zeros(void **state)
 	assert_int_equal(rd_u32(&r), 0);
 	assert_true(r.bad);
 	assert_int_equal(rd_u8(&r), 0);
+	r = rd_of(NULL, 0);
+	assert_null(rd_bytes(&r, 0));
+	assert_false(r.bad);
 }
 
 static void failed_allocations_leave_things_as_they_were(void **state)
@@ -166,7 +185,29 @@ static void failed_allocations_leave_things_as_they_were(void **state)
 	assert_non_null(arena_alloc(&a, 64));
 	assert_null(arena_alloc(&a, 1));
 	arena_release(&a);
+	arena_init(&a, SIZE_MAX);
+	assert_null(arena_alloc(&a, SIZE_MAX));
+	assert_null(arena_alloc(&a, SIZE_MAX - 20));
+	assert_null(mem_strndup("x", SIZE_MAX));
 	mem_fail_nth(0);
+}
+
+static void characters_are_those_of_rfc_3629(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+	} of[] = {
+		{"a", 1}, {"\x7f", 1}, {"\xc3\xa9", 2}, {"\xdf\xbf", 2}, {"\xe0\xa0\x80", 3}, {"\xed\x9f\xbf", 3},
+		{"\xee\x80\x80", 3}, {"\xf0\x90\x80\x80", 4}, {"\xf4\x8f\xbf\xbf", 4},
+		/* Nothing; alone; overlong; surrogates; past U+10FFFF; cut short; not continued. */
+		{"", 0}, {"\x80", 0}, {"\xff", 0}, {"\xc0\x80", 0}, {"\xc1\xbf", 0}, {"\xe0\x9f\xbf", 0},
+		{"\xed\xa0\x80", 0}, {"\xf0\x8f\xbf\xbf", 0}, {"\xf4\x90\x80\x80", 0}, {"\xf8\x88\x80\x80\x80", 0},
+		{"\xe2\x82", 0}, {"\xc3(", 0},
+	};
+
+	for (size_t i = 0; i < N_ELEMS(of); i++)
+		assert_int_equal(str_utf8_length(str_of(of[i].text)), of[i].n);
 }
 
 static void errors_carry_words(void **state)
@@ -178,6 +219,10 @@ static void errors_carry_words(void **state)
 	assert_string_equal(err_words(&e, -ENOENT), "garden: no bone");
 	assert_string_equal(err_words(NULL, E_SPEC), "the spec cannot be used");
 	assert_int_equal(err_set(NULL, -EIO, "nobody listens"), -EIO);
+	/* Codes come from other processes too. */
+	assert_string_equal(err_text(INT_MIN), "unknown error");
+	assert_string_equal(err_text(INT_MAX), "unknown error");
+	assert_string_equal(err_text(-ENOENT), "No such file or directory");
 }
 
 int main(void)
@@ -193,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_buf_keeps_its_first_error),
 		cmocka_unit_test(a_reader_past_its_end_gives_zeros),
 		cmocka_unit_test(failed_allocations_leave_things_as_they_were),
+		cmocka_unit_test(characters_are_those_of_rfc_3629),
 		cmocka_unit_test(errors_carry_words),
 	};
 

@@ -34,6 +34,7 @@ static void urls_have_scheme_rest_and_filters(void **state)
 	check("file:///data", "file", "///data", "");
 	check("file:///data#fault=fail:1&other=2", "file", "///data", "fault=fail:1&other=2");
 	check("ram:a/b%20c%23d", "ram", "a/b c#d", "");
+	check("ram:caf%C3%a9%2F", "ram", "caf\xc3\xa9/", "");
 	check("ram-norename:a#", "ram-norename", "a", "");
 	check("/data/a:b", "", "/data/a:b", "");
 	check("1:2", "", "1:2", "");
