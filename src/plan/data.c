@@ -3,7 +3,6 @@
 #include "plan/data.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/scope.h"
 #include "plan/data_walk.h"
@@ -42,7 +41,7 @@ static bool ends_with_any(const char *name, const char *const *ends, unsigned n)
 
 	for (unsigned i = 0; i < n; i++) {
 		k = strlen(ends[i]);
-		if (length > k && strcasecmp(name + length - k, ends[i]) == 0)
+		if (length > k && str_cmp_nocase((struct str){name + length - k, k}, str_of(ends[i])) == 0)
 			return true;
 	}
 	return false;

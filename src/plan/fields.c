@@ -3,7 +3,6 @@
 #include "plan/fields.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "plan/counts.h"
 
@@ -18,7 +17,7 @@ static int member_find(const struct segment *s, const struct segment_sample *sam
 		r = segment_member(s, sample->first + i, &m);
 		if (r < 0)
 			return r;
-		if (strcasecmp(ext_plain(s->kind, m.ext, plain, sizeof(plain)).p, ext) != 0)
+		if (str_cmp_nocase(ext_plain(s->kind, m.ext, plain, sizeof(plain)), str_of(ext)) != 0)
 			continue;
 		*ret = (struct field_place){MEMBER_RANGE, sample->first + i, m, CLASS_NONE};
 		return 1;

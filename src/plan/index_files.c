@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/scope.h"
 #include "plan/group.h"
@@ -118,7 +117,7 @@ static int sample_add(struct grouping *g, const uint32_t *order, size_t n)
 
 		key_of_file(name_of(g->m, f), &key, &ext);
 		/* a.JPG and a.jpg stand side by side in no order that matters: only the names' own order does. */
-		if (i > 0 && ext.n == before.n && strncasecmp(ext.p, before.p, ext.n) == 0)
+		if (i > 0 && str_cmp_nocase(ext, before) == 0)
 			oddity_add(&g->odd, ODDITY_TWICE, name_of(g->m, f), 0);
 		before = ext;
 		r = table_member_add(&g->table, ext, 0, f->length);

@@ -2,7 +2,6 @@
 /* A spec for data that came without one. doc/design/0007-spec.md says why it is so. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/scope.h"
 #include "base/vec.h"
@@ -98,7 +97,7 @@ static int candidate_cmp(const void *a, const void *b)
 static int candidate_case_cmp(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	int r = strcasecmp(x->name, y->name);
+	int r = str_cmp_nocase(str_of(x->name), str_of(y->name));
 
 	return r ? r : strcmp(x->name, y->name);
 }
@@ -112,7 +111,7 @@ static void join_cases(struct candidates *c, uint64_t n_samples)
 	for (size_t i = 0; i < c->list.n; i++) {
 		struct candidate *one = &c->list.ptr[i], *last = n_out ? &c->list.ptr[n_out - 1] : NULL;
 
-		if (!last || strcasecmp(last->name, one->name) != 0) {
+		if (!last || str_cmp_nocase(str_of(last->name), str_of(one->name)) != 0) {
 			c->list.ptr[n_out++] = *one;
 			continue;
 		}
@@ -248,7 +247,7 @@ static int add_class(struct candidates *c)
 	int r;
 
 	for (size_t i = 0; i < c->list.n; i++) {
-		if (strcasecmp(c->list.ptr[i].name, "cls") == 0) {
+		if (str_cmp_nocase(str_of(c->list.ptr[i].name), str_of("cls")) == 0) {
 			c->list.ptr[i].is_class = true;
 			return 0;
 		}

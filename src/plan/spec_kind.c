@@ -3,7 +3,6 @@
 #include "plan/spec_kind.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/scope.h"
 #include "plan/spec_table.h"
@@ -45,7 +44,7 @@ enum field_kind spec_kind_of(const char *extension)
 	const char *last = dot ? dot + 1 : extension;
 
 	for (size_t i = 0; i < N_ELEMS(kinds); i++) {
-		if (strcasecmp(last, kinds[i].extension) == 0)
+		if (str_cmp_nocase(str_of(last), str_of(kinds[i].extension)) == 0)
 			return kinds[i].kind;
 	}
 	return FIELD_BYTES;

@@ -34,40 +34,12 @@ int spec_refuse(struct spec_in *in, unsigned line, const char *fmt, ...)
 	return err_set(in->e, E_SPEC, "%s:%u: %s", in->name, line, words);
 }
 
-/* The length that a first byte announces; 0 when none begins with it. */
-static size_t utf8_announced(uint8_t first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first < 0xc2 || first > 0xf4)
-		return 0;
-	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-}
-
-/* Sequences as RFC 3629 allows them: nothing overlong, no surrogates, nothing past U+10FFFF. */
-static size_t utf8_length(const uint8_t *p, size_t n)
-{
-	size_t len = utf8_announced(p[0]);
-
-	if (len == 0 || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
-		return 0;
-	if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return len;
-}
-
 size_t spec_utf8_end(const char *p, size_t n)
 {
 	size_t at = 0;
 
 	while (at < n) {
-		size_t len = utf8_length((const uint8_t *)p + at, n - at);
+		size_t len = str_utf8_length((struct str){p + at, n - at});
 
 		if (len == 0)
 			break;
@@ -78,17 +50,13 @@ size_t spec_utf8_end(const char *p, size_t n)
 
 struct spec_shown spec_show(struct str s)
 {
-	struct spec_shown ret = {{0}};
-	size_t room = sizeof(ret.text) - sizeof("``..."), at = 0;
-	bool cut = s.n > room;
+	struct spec_shown ret = {"`"};
+	size_t room = sizeof(ret.text) - sizeof("``"), n;
 
-	ret.text[at++] = '`';
-	for (size_t i = 0; i < (cut ? room : s.n); i++)
-		ret.text[at++] = (unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f ? '?' : s.p[i];
-	/* Half a character at the cut would make the whole line unprintable. */
-	if (cut)
-		at = 1 + spec_utf8_end(ret.text + 1, at - 1);
-	snprintf(ret.text + at, sizeof(ret.text) - at, cut ? "...`" : "`");
+	str_printable(s, ret.text + 1, room + 1);
+	n = strlen(ret.text);
+	ret.text[n] = '`';
+	ret.text[n + 1] = '\0';
 	return ret;
 }
 

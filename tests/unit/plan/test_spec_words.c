@@ -323,6 +323,17 @@ static void everything_has_a_maximum(void **state)
 	assert_refused_n((char *)keys.ptr, keys.n, "t.yaml:35: more than 32 fields");
 }
 
+/* C1 controls are two bytes of good UTF-8, and a terminal obeys them all the same. */
+static void words_carry_no_control_character_of_any_kind(void **state)
+{
+	struct spec_shown s = spec_show(str_of("a\x1b\x7f\xc2\x9b\xff" "b"));
+
+	assert_string_equal(s.text, "`a?????b`");
+	s = spec_show(str_of("0123456789012345678901234567890123456789012345678901234567890123456789"));
+	assert_int_equal(strlen(s.text), sizeof(s.text) - 1);
+	assert_string_equal(s.text + sizeof(s.text) - 5, "...`");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +346,7 @@ int main(void)
 		cmocka_unit_test(names_are_visible_and_short),
 		cmocka_unit_test(only_plain_yaml_is_taken),
 		cmocka_unit_test(everything_has_a_maximum),
+		cmocka_unit_test(words_carry_no_control_character_of_any_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
