@@ -17,6 +17,10 @@ static int check_pixels(const struct recipe *recipe, struct image *im)
 {
 	uint64_t n_pixels = (uint64_t)im->info.w * im->info.h;
 
+	/* PNG may say 2^31 x 1: few pixels, and gigabytes of rows and weights for a decoder that believes it. */
+	if (MAX(im->info.w, im->info.h) > RECIPE_MAX_SIDE)
+		return image_fail(im, E_LIMIT, "%u x %u pixels, the limit of a side is %u", im->info.w, im->info.h,
+			RECIPE_MAX_SIDE);
 	if (n_pixels <= recipe->max_pixels)
 		return 0;
 	return image_fail(im, E_LIMIT, "%u x %u pixels, the recipe's limit is %llu", im->info.w, im->info.h,

@@ -21,7 +21,8 @@ struct media_result {
 
 /*
  * Runs the chain of an image field on the n bytes of in, for a position (its random numbers). out has capacity bytes and
- * gets h * w * c. 0; E_BAD_SAMPLE; E_REFUSED_SAMPLE; E_LIMIT (pixels of the recipe); -ENOSPC (out is too small; h, w, c say
+ * gets h * w * c. 0; E_BAD_SAMPLE; E_REFUSED_SAMPLE; E_LIMIT (bytes and pixels of the recipe, a side above
+ * RECIPE_MAX_SIDE, working memory); -ENOSPC (out is too small; h, w, c say
  * what is needed); -ENOMEM.
  */
 int media_run(const struct recipe *recipe, unsigned field, uint64_t position, const uint8_t *in, size_t n, uint8_t *out,

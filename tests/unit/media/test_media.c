@@ -275,6 +275,17 @@ static void limits_of_the_recipe_hold(void **state)
 	assert_int_equal(run(&part, "resize=60000,60000,box;resize=4,4,box", 0, "png_rgb"), E_LIMIT);
 }
 
+/* A header is all that is looked at: what follows need not even be there. */
+static void a_side_beyond_the_limit_is_not_decoded(void **state)
+{
+	static const uint8_t wide[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\1\0\0\0\0\0\1\x10\6\0\0\0\x3b\xe2\x3f\x9b";
+	static const uint8_t just[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xff\xff\0\0\0\1\x10\6\0\0\0\x5b\x3b\x37\x4a";
+
+	assert_int_equal(run_bytes(&part, "resize=4,4,box", 0, wide, sizeof(wide) - 1), E_LIMIT);
+	assert_non_null(strstr(part.m.words, "65536 x 1 pixels, the limit of a side"));
+	assert_int_equal(run_bytes(&part, "resize=4,4,box", 0, just, sizeof(just) - 1), E_BAD_SAMPLE);
+}
+
 static void room_is_asked_for_when_it_is_short(void **state)
 {
 	struct media_result m;
@@ -356,6 +367,7 @@ int main(void)
 		cmocka_unit_test(a_jpeg_of_too_many_scans_is_past_a_limit),
 		cmocka_unit_test(other_formats_are_refused_by_name),
 		cmocka_unit_test(limits_of_the_recipe_hold),
+		cmocka_unit_test(a_side_beyond_the_limit_is_not_decoded),
 		cmocka_unit_test(room_is_asked_for_when_it_is_short),
 		cmocka_unit_test(failed_allocations_are_told),
 		cmocka_unit_test(a_probe_needs_only_the_head),
