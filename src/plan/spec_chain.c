@@ -47,7 +47,7 @@ int spec_bind_transform(struct spec_in *in, const struct spec_key *k, const stru
 
 static int check_extension(struct spec_in *in, const char *from, unsigned line)
 {
-	if (!spec_name_valid(from))
+	if (!recipe_name_valid(from, strlen(from)))
 		return spec_refuse(in, line,
 			"%s is not an extension; write 1 to %u visible ASCII characters without a slash or a "
 			"dot before",

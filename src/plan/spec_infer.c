@@ -135,7 +135,7 @@ static int gather(struct candidates *c, const char *const *names, const uint64_t
 			.n_with = MIN(n_with[i], n_samples),
 			.from = {names[i]},
 			.n_from = 1};
-		int r = spec_name_valid(names[i]) && n_with[i] ? VEC_PUSH(&c->list, one) : 0;
+		int r = recipe_name_valid(names[i], strlen(names[i])) && n_with[i] ? VEC_PUSH(&c->list, one) : 0;
 
 		if (r < 0)
 			return r;

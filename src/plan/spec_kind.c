@@ -50,23 +50,12 @@ enum field_kind spec_kind_of(const char *extension)
 	return FIELD_BYTES;
 }
 
-bool spec_name_valid(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < n; i++) {
-		if (name[i] <= ' ' || name[i] > '~' || name[i] == '/')
-			return false;
-	}
-	return n > 0 && n < RECIPE_NAME_MAX && name[0] != '.';
-}
-
 int spec_draft_init(struct spec_in *in, struct spec_draft *d, struct str name, unsigned line)
 {
 	int r;
 
 	*d = (struct spec_draft){.line = line};
-	if (name.n >= RECIPE_NAME_MAX || !spec_name_valid(name.p))
+	if (!recipe_name_valid(name.p, name.n))
 		return spec_refuse(in, line,
 			"a field cannot be named %s; use 1 to %u visible ASCII characters without a slash or "
 			"a dot at the front",

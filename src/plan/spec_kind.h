@@ -10,8 +10,6 @@
 
 extern const double spec_imagenet_mean[3], spec_imagenet_std[3];
 
-/* Names of fields, and extensions: 1 to RECIPE_NAME_MAX - 1 visible ASCII characters, no slash, no dot at the front. */
-bool spec_name_valid(const char *name);
 /* By what is behind the last dot, whatever the case; FIELD_BYTES when that says nothing. */
 enum field_kind spec_kind_of(const char *extension);
 const char *spec_kind_name(enum field_kind kind);

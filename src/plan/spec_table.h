@@ -89,7 +89,7 @@ int spec_bind_real(struct spec_in *in, const struct spec_key *k, const struct sp
 int spec_bind_pair(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, void *to);
 int spec_bind_share(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, void *to);
 int spec_bind_group(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, void *to);
-/* A text, or a list of them, into a new array of strings at k->offset with its length behind it. */
+/* A text, or a list of them, into a new array of strings. ret and ret_n hold what there is of it also when it fails. */
 int spec_bind_texts(struct spec_in *in, const struct spec_key *k, const struct spec_node *n, char ***ret, unsigned *ret_n);
 
 /* spec_top.c: sources, order, batch, ranges. */

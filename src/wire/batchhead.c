@@ -63,7 +63,7 @@ static void decode_field(struct rd *r, struct batch_field *f)
 
 static bool in_slot(uint64_t offset, uint64_t n_bytes, uint64_t n)
 {
-	return offset % 8 == 0 && offset >= BATCHHEAD_ROOM && offset <= n && n_bytes <= n - offset;
+	return offset % BATCHHEAD_ALIGN == 0 && offset >= BATCHHEAD_ROOM && offset <= n && n_bytes <= n - offset;
 }
 
 /* Whether dims multiply to data_bytes, without overflow. */

@@ -53,7 +53,10 @@ struct batch_head {
 
 /* -EINVAL when it has too much of something. */
 int batch_head_encode(const struct batch_head *h, struct buf *to);
-/* n: of the slot's memory. Everything that is named lies within min(n, n_bytes) and is aligned. E_PROTOCOL. */
+/*
+ * n: of the slot's memory. Everything that is named lies within min(n, n_bytes), behind the head's room, at a multiple of
+ * BATCHHEAD_ALIGN. What stands there (offsets, sizes) is the slot's, and not looked at. E_PROTOCOL.
+ */
 int batch_head_decode(const void *p, size_t n_head, uint64_t n, struct batch_head *ret);
 const struct batch_field *batch_head_field(const struct batch_head *h, const char *name);
 

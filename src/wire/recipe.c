@@ -264,8 +264,7 @@ static void take_image(struct taker *t, struct recipe_field *f)
 		take_step(t, &f->steps[i]);
 }
 
-/* Names become file names and columns of a table: visible ASCII, no slash, no leading dot. */
-static bool name_valid(const char *name, size_t n)
+bool recipe_name_valid(const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (name[i] <= ' ' || name[i] > '~' || name[i] == '/')
@@ -282,7 +281,7 @@ static void take_name(struct taker *t, const struct recipe *recipe, struct recip
 	t->field = NULL;
 	if (!name)
 		return;
-	if (!name_valid(name, n)) {
+	if (!recipe_name_valid(name, n)) {
 		refuse(t, "a name of %u bytes that is not 1 to %u visible characters without a slash", n,
 			RECIPE_NAME_MAX - 1);
 		return;

@@ -86,6 +86,8 @@ int recipe_encode(const struct recipe *recipe, struct buf *to);
 /* E_FORMAT with words. */
 int recipe_decode(const void *p, size_t n, struct recipe *ret, struct err *e);
 
+/* Names become file names and columns of a table: 1 to RECIPE_NAME_MAX - 1 visible ASCII, no slash, no leading dot. */
+bool recipe_name_valid(const char *name, size_t n);
 /* Bytes of one element. */
 unsigned dtype_bytes(enum dtype d);
 const char *dtype_name(enum dtype d); /* as numpy names it; "bfloat16" */

@@ -8,14 +8,16 @@
 #include "base/hash.h"
 #include "base/rd.h"
 #include "base/scope.h"
+#include "wire/recipe.h"
 
 #define WORKMSG_MAGIC 0x4d57444fu /* "ODWM" */
 /* A DONE's shape: more than any recipe can ask for is nonsense before it is multiplied. */
-#define WORKMSG_MAX_SIDE 65535u
 #define WORKMSG_MAX_CHANNELS 4u
 #define WORKMSG_SUM_AT (WORKMSG_BYTES - 8)
 
-/* A writer into a record; the longest body, DONE with its words, ends at byte 208. */
+_Static_assert(44 + WORKMSG_WORDS <= WORKMSG_SUM_AT, "a DONE with its words fits before the checksum");
+
+/* A writer into a record; the longest body, DONE with its words, ends at byte 44 + WORKMSG_WORDS. */
 struct wr {
 	uint8_t *at;
 };
@@ -110,7 +112,7 @@ static bool take_done(struct rd *r, struct workmsg *m)
 	m->n_warnings = rd_u32(r);
 	m->checksum = rd_u64(r);
 	take_words(r, m->words);
-	if (m->h > WORKMSG_MAX_SIDE || m->w > WORKMSG_MAX_SIDE || m->c > WORKMSG_MAX_CHANNELS)
+	if (m->h > RECIPE_MAX_SIDE || m->w > RECIPE_MAX_SIDE || m->c > WORKMSG_MAX_CHANNELS)
 		return false;
 	return m->status == 0 ? m->h && m->w && m->c : m->status < 0;
 }

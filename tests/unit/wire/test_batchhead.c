@@ -63,7 +63,8 @@ static void what_lies_outside_the_slot_is_refused(void **state)
 	REFUSES(n_real = 3);
 	REFUSES(n = UINT32_MAX);
 	REFUSES(fields[0].data_offset = 8);
-	REFUSES(fields[0].data_offset = BATCHHEAD_ROOM + 4);
+	REFUSES(fields[0].data_offset = BATCHHEAD_ROOM + 8);
+	REFUSES(fields[1].offsets_offset = BATCHHEAD_ROOM + 584);
 	REFUSES(fields[0].data_offset = UINT64_MAX - 7);
 	REFUSES(fields[0].data_bytes = 481);
 	REFUSES(fields[0].dims[1] = 1ull << 62);
