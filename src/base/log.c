@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/str.h"
+
 static const char *name = "olddog";
 
 void log_name(const char *program)
@@ -11,13 +13,16 @@ void log_name(const char *program)
 	name = program;
 }
 
-/* One write, so that the lines of several processes do not mix. */
+/*
+ * One write, so that the lines of several processes do not mix. Words hold names and values of strangers; here is the last
+ * place where a control sequence can be kept from a terminal, and a second line from a log.
+ */
 static void log_line(const char *level, const char *fmt, va_list ap)
 {
-	char line[1024];
+	char line[1024], printable[sizeof(line)];
 
 	vsnprintf(line, sizeof(line), fmt, ap);
-	fprintf(stderr, "%s: %s%s\n", name, level, line);
+	fprintf(stderr, "%s: %s%s\n", name, level, str_printable(str_of(line), printable, sizeof(printable)));
 }
 
 #define LOG_FUNCTION(f, level)                                                                               \

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/poly.h"
 #include "base/rand.h"
 #include "base/rd.h"
@@ -210,6 +211,23 @@ static void characters_are_those_of_rfc_3629(void **state)
 		assert_int_equal(str_utf8_length(str_of(of[i].text)), of[i].n);
 }
 
+static void a_log_line_is_one_printable_line(void **state)
+{
+	int saved = dup(STDERR_FILENO), pipe_fds[2];
+	char got[64] = "";
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	assert_int_equal(dup2(pipe_fds[1], STDERR_FILENO), STDERR_FILENO);
+	log_name("dog");
+	log_warn("%s", "a\nb\x1b[2J\xc2\x9b\xc3\xa9");
+	assert_int_equal(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+	assert_true(read(pipe_fds[0], got, sizeof(got) - 1) > 0);
+	assert_string_equal(got, "dog: warning: a?b?[2J??\xc3\xa9\n");
+	close(saved);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+}
+
 static void errors_carry_words(void **state)
 {
 	struct err e = {0};
@@ -239,6 +257,7 @@ int main(void)
 		cmocka_unit_test(a_reader_past_its_end_gives_zeros),
 		cmocka_unit_test(failed_allocations_leave_things_as_they_were),
 		cmocka_unit_test(characters_are_those_of_rfc_3629),
+		cmocka_unit_test(a_log_line_is_one_printable_line),
 		cmocka_unit_test(errors_carry_words),
 	};
 
