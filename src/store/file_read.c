@@ -37,9 +37,8 @@ int file_stat_at(int dir_fd, const char *path, struct store_stat *ret)
 {
 	struct stat st;
 
-	/* A link to nothing is there all the same. */
-	if (fstatat(dir_fd, path, &st, 0) < 0 &&
-		(errno != ENOENT || fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0))
+	/* A link to nothing, in a circle, or to where we may not look is there all the same: one must not hide the others. */
+	if (fstatat(dir_fd, path, &st, 0) < 0 && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	stat_of(&st, ret);
 	return 0;

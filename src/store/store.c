@@ -57,13 +57,20 @@ int store_url(const char *text, struct url *ret, struct err *e)
 	return url_parse(text, is_filter, ret, e);
 }
 
+/* One more name behind those that are there. */
+static void name_add(char *names, size_t n_bytes, const char *name, const char *after)
+{
+	size_t n = strlen(names);
+
+	snprintf(names + n, n_bytes - n, "%s%s%s", n ? ", " : "", name, after);
+}
+
 static int no_scheme(const char *url, const char *name, struct err *e)
 {
 	char names[256] = "";
-	size_t n = 0;
 
 	for (size_t i = 0; i < N_ELEMS(schemes); i++)
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s:", i ? ", " : "", schemes[i].name);
+		name_add(names, sizeof(names), schemes[i].name, ":");
 	return err_set(e, -EPROTONOSUPPORT, "%s: there is no store %s: here, only %s (a file of that name is ./%s)", url, name,
 		names, url);
 }
@@ -71,10 +78,9 @@ static int no_scheme(const char *url, const char *name, struct err *e)
 static int no_filter(const char *url, struct str name, struct err *e)
 {
 	char names[256] = "";
-	size_t n = 0;
 
 	for (size_t i = 0; i < N_ELEMS(filters); i++)
-		n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i ? ", " : "", filters[i].name);
+		name_add(names, sizeof(names), filters[i].name, "");
 	return err_set(e, -EINVAL, "%s: there is no filter \"%.*s\", only %s (a '#' in a name is %%23)", url, STR_ARG(name),
 		names);
 }

@@ -7,6 +7,7 @@
 #include "store/engine.h"
 
 #define LIST_MAX_ENTRIES (1u << 24)
+#define SHOWN_BYTES 384 /* of a path in words, which have 512 in all */
 
 static void sync_done(struct store_req *req)
 {
@@ -31,15 +32,22 @@ static int sync_run(struct store *s, struct store_req *req)
 	return r < 0 ? r : req->r;
 }
 
+/* Names in a directory are strangers': they must not reach a terminal as they are. */
+static const char *shown(const char *path, char out[SHOWN_BYTES])
+{
+	return str_printable(str_of(path), out, SHOWN_BYTES);
+}
+
 static int sync_fail(struct store *s, const struct store_req *req, int r, const char *verb, struct err *e)
 {
-	const char *base = s->base ? s->base : "";
+	const char *why = err_text(r);
+	char path[SHOWN_BYTES];
 
 	if (r == -ESTALE)
-		return err_set(e, r, "cannot %s %s%s: it changed since it was looked at", verb, base, req->path);
+		why = "it changed since it was looked at";
 	if (r == -ENODATA)
-		return err_set(e, r, "cannot %s %s%s: it ends before that", verb, base, req->path);
-	return err_set(e, r, "cannot %s %s%s: %s", verb, base, req->path, err_text(r));
+		why = "it ends before that";
+	return err_set(e, r, "cannot %s %s%s: %s", verb, s->base ? s->base : "", shown(req->path, path), why);
 }
 
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e)
@@ -128,6 +136,7 @@ int store_pread(struct store *s, const char *path, const struct store_file *file
 int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, size_t *ret_n, struct err *e)
 {
 	AUTO_FREE uint8_t *p = NULL;
+	char words[SHOWN_BYTES];
 	struct store_stat st;
 	size_t n;
 	int r = store_stat(s, path, &st, e);
@@ -137,8 +146,8 @@ int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, 
 	if (st.kind != STORE_FILE)
 		return sync_fail(s, &(struct store_req){.path = path}, st.kind == STORE_DIR ? -EISDIR : -EINVAL, "read", e);
 	if (st.file.length > max)
-		return err_set(e, -EFBIG, "%s%s has %llu bytes; at most %zu are read here", s->base ? s->base : "", path,
-			(unsigned long long)st.file.length, max);
+		return err_set(e, -EFBIG, "%s%s has %llu bytes; at most %zu are read here", s->base ? s->base : "",
+			shown(path, words), (unsigned long long)st.file.length, max);
 	n = (size_t)st.file.length;
 	p = n < SIZE_MAX ? mem_alloc(n + 1) : NULL;
 	if (!p)

@@ -22,7 +22,7 @@ static int in_folder(struct place *p)
 	return fd;
 }
 
-static void a_fifo_does_not_hang_and_a_dangling_link_is_listed(void **state)
+static void a_fifo_does_not_hang_and_links_to_nothing_are_listed(void **state)
 {
 	struct place *p = place_open(&place_kinds[0]);
 	AUTO_CLOSE int fd = in_folder(p);
@@ -34,19 +34,36 @@ static void a_fifo_does_not_hang_and_a_dangling_link_is_listed(void **state)
 	assert_int_equal(symlinkat("nowhere", fd, "dangling"), 0);
 	assert_int_equal(symlinkat("file", fd, "link"), 0);
 	assert_int_equal(place_put(p, STORE_WRITE, "file", "abc", 3), 0);
+	assert_int_equal(symlinkat("ring", fd, "ring"), 0);
+	assert_int_equal(symlinkat("file/x", fd, "through"), 0);
+	assert_int_equal(place_get(p, "ring", got, 4), -ELOOP);
 	assert_int_equal(place_get(p, "fifo", got, 4), -EINVAL);
 	assert_int_equal(place_get(p, "dangling", got, 4), -ENOENT);
 	assert_int_equal(place_get(p, "link", got, 4), 3);
 	assert_int_equal(place_stat(p, "dangling", &st), 0);
 	assert_int_equal(st.kind, STORE_OTHER);
 	assert_int_equal(store_list(p->store, p->path, &l, NULL), 0);
-	assert_int_equal(l.n, 4);
+	assert_int_equal(l.n, 6);
 	assert_int_equal(l.entries[0].stat.kind, STORE_OTHER); /* dangling */
 	assert_int_equal(l.entries[1].stat.kind, STORE_OTHER); /* fifo */
 	assert_int_equal(l.entries[2].stat.kind, STORE_FILE);
 	assert_int_equal(l.entries[3].stat.kind, STORE_FILE); /* link */
+	assert_int_equal(l.entries[4].stat.kind, STORE_OTHER); /* ring */
+	assert_int_equal(l.entries[5].stat.kind, STORE_OTHER); /* through */
 	assert_string_equal(l.entries[2].stat.file.version, l.entries[3].stat.file.version);
 	store_listing_release(&l);
+	place_close(p);
+}
+
+static void words_show_names_of_strangers_without_control_characters(void **state)
+{
+	struct place *p = place_open(&place_kinds[0]);
+	AUTO_FREE char *path = place_path(p, "a\x1b[2Jb");
+	struct err e = {0};
+	struct store_stat st;
+
+	assert_int_equal(store_stat(p->store, path, &st, &e), -ENOENT);
+	assert_non_null(strstr(e.words, "/a?[2Jb: No such file"));
 	place_close(p);
 }
 
@@ -182,7 +199,8 @@ static void a_store_may_list_several_directories_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fifo_does_not_hang_and_a_dangling_link_is_listed),
+		cmocka_unit_test(a_fifo_does_not_hang_and_links_to_nothing_are_listed),
+		cmocka_unit_test(words_show_names_of_strangers_without_control_characters),
 		cmocka_unit_test(temporaries_of_the_killed_are_hidden_and_swept),
 		cmocka_unit_test(writing_leaves_no_temporary),
 		cmocka_unit_test(names_of_the_shell_are_taken_as_they_are),
