@@ -209,6 +209,48 @@ static void orientation_is_read_in_both_byte_orders_and_nothing_else_is_believed
 		assert_int_equal(exif_orientation(big, n), 1);
 }
 
+#define TWO_ENTRIES(second) "II*\0\10\0\0\0\2\0" "\0\1\3\0\1\0\0\0\5\0\0\0" "\x12\1" second
+
+static void orientation_is_one_whole_number_of_any_entry(void **state)
+{
+	static const struct {
+		const char *block;
+		uint8_t orientation;
+	} of[] = {
+		{TWO_ENTRIES("\3\0\1\0\0\0\6\0\0\0"), 6},	/* SHORT */
+		{TWO_ENTRIES("\4\0\1\0\0\0\3\0\0\0"), 3},	/* LONG */
+		{TWO_ENTRIES("\3\0\1\0\0\0\6\0\1\0"), 6},	/* what stands beside a SHORT is nothing */
+		{TWO_ENTRIES("\4\0\1\0\0\0\3\0\1\0"), 1},	/* a LONG above 8 */
+		{TWO_ENTRIES("\3\0\2\0\0\0\6\0\0\0"), 1},	/* two SHORTs */
+		{TWO_ENTRIES("\4\0\2\0\0\0\3\0\0\0"), 1},
+		{TWO_ENTRIES("\2\0\1\0\0\0\6\0\0\0"), 1},	/* ASCII */
+		{TWO_ENTRIES("\3\0\1\0\0\0\0\0\0\0"), 1},
+	};
+
+	for (unsigned i = 0; i < N_ELEMS(of); i++)
+		assert_int_equal(exif_orientation((const uint8_t *)of[i].block, 34), of[i].orientation);
+}
+
+static void the_vertical_pass_is_first_only_beyond_twice_the_width(void **state)
+{
+	static const struct {
+		enum resample rule;
+		uint32_t w, h, to_w, to_h;
+		bool first;
+	} of[] = {
+		{RESAMPLE_PILLOW_13, 20, 40, 10, 20, false}, {RESAMPLE_PILLOW_13, 20, 40, 10, 19, true},
+		{RESAMPLE_PILLOW_13, 20, 40, 30, 40, false}, {RESAMPLE_PILLOW_13, 20, 40, 30, 39, true},
+		{RESAMPLE_PILLOW_13, 20, 40, 30, 41, false}, {RESAMPLE_PILLOW_12, 20, 40, 10, 2, false},
+	};
+
+	for (unsigned i = 0; i < N_ELEMS(of); i++) {
+		struct resize rs;
+
+		resize_init(&rs, of[i].rule, INTERPOLATION_BOX, of[i].w, of[i].h, of[i].to_w, of[i].to_h);
+		assert_int_equal(rs.vertical_first, of[i].first);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +269,8 @@ int main(void)
 		cmocka_unit_test(flips_happen_as_often_as_asked),
 		cmocka_unit_test(gray_is_made_while_decoding_when_nothing_else_came_before),
 		cmocka_unit_test(padding_centres_and_is_cropped_as_written),
+		cmocka_unit_test(orientation_is_one_whole_number_of_any_entry),
+		cmocka_unit_test(the_vertical_pass_is_first_only_beyond_twice_the_width),
 		cmocka_unit_test(orientation_is_read_in_both_byte_orders_and_nothing_else_is_believed),
 	};
 

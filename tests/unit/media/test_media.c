@@ -188,6 +188,31 @@ static void sixteen_bits_give_their_high_byte(void **state)
 	assert_int_equal(whole.out[3], 95);
 }
 
+#define N_TEXTS 1200
+
+/* More texts between the header and the pixels than libspng would take, and a profile of nonsense. */
+static void what_is_no_part_of_a_png_cannot_make_it_bad(void **state)
+{
+	static const char text[] = "\0\0\0\3tEXta\0b\xdc\x49\xa2\x3b", profile[] = "\0\0\0\4iCCPxxxx\0\0\0\0";
+	const struct golden *image = golden("png_rgb");
+	size_t head = 8 + 25, n_text = sizeof(text) - 1, n_profile = sizeof(profile) - 1;
+	size_t n = N_TEXTS * n_text + n_profile;
+	AUTO_FREE uint8_t *longer = mem_alloc(image->n + n);
+
+	assert_non_null(longer);
+	memcpy(longer, image->p, head);
+	for (unsigned i = 0; i < N_TEXTS; i++)
+		memcpy(longer + head + i * n_text, text, n_text);
+	memcpy(longer + head + N_TEXTS * n_text, profile, n_profile);
+	memcpy(longer + head + n, image->p + head, image->n - head);
+	assert_int_equal(run(&whole, "", 0, "png_rgb"), 0);
+	assert_int_equal(run_bytes(&part, "", 0, longer, image->n + n), 0);
+	assert_memory_equal(part.out, whole.out, 37 * 29 * 3);
+	/* A wrong checksum of a chunk without which there is no image. */
+	longer[head - 1] ^= 1;
+	assert_int_equal(run_bytes(&part, "", 0, longer, image->n + n), E_BAD_SAMPLE);
+}
+
 static bool is_told(int r)
 {
 	return r == 0 || r == E_BAD_SAMPLE || r == E_REFUSED_SAMPLE || r == E_LIMIT || r == -ENOSPC;
@@ -298,6 +323,26 @@ static void room_is_asked_for_when_it_is_short(void **state)
 	assert_int_equal(out[0], 0x55);
 }
 
+static void large_working_memory_is_given_back(void **state)
+{
+	const size_t n_large = SCRATCH_KEEP_BYTES + 1;
+	uint8_t *p;
+
+	scratch_release();
+	assert_int_equal(scratch_get(SCRATCH_WHOLE, n_large, &p), 0);
+	scratch_trim();
+	/* What was kept would need no allocation. */
+	mem_fail_nth(1);
+	assert_int_equal(scratch_get(SCRATCH_WHOLE, 1, &p), -ENOMEM);
+	assert_int_equal(scratch_get(SCRATCH_WHOLE, 1, &p), 0);
+	scratch_trim();
+	mem_fail_nth(1);
+	assert_int_equal(scratch_get(SCRATCH_WHOLE, 1, &p), 0);
+	mem_fail_nth(0);
+	assert_int_equal(scratch_get(SCRATCH_WHOLE, SCRATCH_MAX_BYTES + 1, &p), E_LIMIT);
+	scratch_release();
+}
+
 static void failed_allocations_are_told(void **state)
 {
 	for (unsigned i = 0; i < n_golden_images; i++) {
@@ -361,6 +406,7 @@ int main(void)
 		cmocka_unit_test(gray_after_decoding_is_gray_while_decoding),
 		cmocka_unit_test(keep_gives_one_channel_of_grey_and_three_of_colour),
 		cmocka_unit_test(sixteen_bits_give_their_high_byte),
+		cmocka_unit_test(what_is_no_part_of_a_png_cannot_make_it_bad),
 		cmocka_unit_test(damage_is_told_and_harms_nothing),
 		cmocka_unit_test(a_cut_off_jpeg_is_bad_only_where_it_is_cut),
 		cmocka_unit_test(a_jpeg_of_12_bits_is_refused_with_words),
@@ -369,6 +415,7 @@ int main(void)
 		cmocka_unit_test(limits_of_the_recipe_hold),
 		cmocka_unit_test(a_side_beyond_the_limit_is_not_decoded),
 		cmocka_unit_test(room_is_asked_for_when_it_is_short),
+		cmocka_unit_test(large_working_memory_is_given_back),
 		cmocka_unit_test(failed_allocations_are_told),
 		cmocka_unit_test(a_probe_needs_only_the_head),
 		cmocka_unit_test(the_first_frame_lies_on_black),

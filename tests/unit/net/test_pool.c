@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 #include "net/pool.h"
@@ -102,6 +103,39 @@ static void virtual_time_does_jobs_in_order_on_one_thread(void **state)
 		assert_int_equal(c.order[i], i);
 }
 
+struct signals {
+	struct job job;
+	sigset_t blocked;
+};
+
+static void signals_work(struct job *job)
+{
+	struct signals *s = container_of(job, struct signals, job);
+
+	pthread_sigmask(SIG_SETMASK, NULL, &s->blocked);
+}
+
+static void signals_done(struct job *job)
+{
+}
+
+/* A handler on a pool's thread would run beside the loop, and make its system calls fail with EINTR. */
+static void signals_are_left_to_the_loops_thread(void **state)
+{
+	struct signals s = {.job = {.work = signals_work, .done = signals_done}};
+	AUTO(pool) struct pool *pool = NULL;
+	AUTO(loop) struct loop *loop = NULL;
+	sigset_t mine;
+
+	assert_int_equal(pool_new(1, &pool), 0);
+	assert_int_equal(loop_new(&loop), 0);
+	pool_submit(pool, loop, &s.job);
+	assert_int_equal(loop_run(loop), 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &mine);
+	assert_true(sigismember(&s.blocked, SIGTERM) && sigismember(&s.blocked, SIGCHLD));
+	assert_false(sigismember(&mine, SIGTERM));
+}
+
 static void *own_loop_main(void *arg)
 {
 	struct crowd *c = arg;
@@ -172,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_do_each_job_once),
+		cmocka_unit_test(signals_are_left_to_the_loops_thread),
 		cmocka_unit_test(virtual_time_does_jobs_in_order_on_one_thread),
 		cmocka_unit_test(several_loops_share_a_pool),
 		cmocka_unit_test(a_done_job_may_be_submitted_again),

@@ -82,6 +82,7 @@ static void fields_are_inferred_from_extensions(void **state)
 		{{"jpg", "png"}, {100, 100}, 100, false, "jpg(jpg)1 png(png)1"},
 		{{"jpg", "seg.png", "cls"}, {100, 100, 100}, 100, false, "cls(cls)4 jpg(jpg)1 seg.png(seg.png)1"},
 		{{"jpg", "README"}, {100, 1}, 100, false, "jpg(jpg)1"},
+		{{"jpg", "txt", "json"}, {3, 1, 2}, 3, false, "jpg(jpg)1 json(json)skip3"},
 		{{"jpg", "bad name", ".x", "", "a/b"}, {9, 9, 9, 9, 9}, 9, false, "jpg(jpg)1"},
 		{{"jpg", "image", "png"}, {5, 5, 5}, 10, false, "image(image)skip2 jpg(jpg)skip1 png(png)skip1"},
 		{{"cls", "jpg"}, {3, 5}, 5, true, "cls(cls)skip4 jpg(jpg)1"},
@@ -211,13 +212,13 @@ static void a_transform_that_fails_changes_nothing(void **state)
 static void the_id_of_fields_is_of_chains_and_extensions(void **state)
 {
 	static const char *const other[] = {
-		DATA "fields: {x: {from: png, resize: 8}}\n",
-		DATA "fields: {x: {from: jpg, resize: 9}}\n",
-		DATA "fields: {x: {from: jpg, resize: {size: 8, interpolation: box}}}\n",
-		DATA "fields: {x: {from: jpg, resize: 8}}\nresample: pillow-12\n",
+		DATA "fields: {x: {from: png, hflip: 0.5, resize: 8}}\n",
+		DATA "fields: {x: {from: jpg, hflip: 0.5, resize: 9}}\n",
+		DATA "fields: {x: {from: jpg, hflip: 0.5, resize: {size: 8, interpolation: box}}}\n",
+		DATA "fields: {x: {from: jpg, hflip: 0.5, resize: 8}}\nresample: pillow-12\n",
 	};
-	AUTO(spec) struct spec *s = parse_field("from: jpg, resize: 8");
-	AUTO(spec) struct spec *same = parse("sources: [{data: b.tar}]\nfields: {x: {from: jpg, on_missing: skip, resize: 8}}\n"
+	AUTO(spec) struct spec *s = parse_field("from: jpg, hflip: 0.5, resize: 8");
+	AUTO(spec) struct spec *same = parse("sources: [{data: b.tar}]\nfields: {x: {from: jpg, on_missing: skip, hflip: 0.5, resize: 8}}\n"
 		"batch: 9\nseed: 5\ntail: pad\nlimits: {bytes: 1K, pixels: 10}\n");
 	uint8_t a[32], b[32];
 

@@ -66,6 +66,7 @@ static void what_lies_outside_the_slot_is_refused(void **state)
 	REFUSES(fields[0].data_offset = BATCHHEAD_ROOM + 8);
 	REFUSES(fields[1].offsets_offset = BATCHHEAD_ROOM + 584);
 	REFUSES(fields[0].data_offset = UINT64_MAX - 7);
+	REFUSES(fields[0].data_offset = ROOM - 448);
 	REFUSES(fields[0].data_bytes = 481);
 	REFUSES(fields[0].dims[1] = 1ull << 62);
 	REFUSES(fields[0].dims[0] = 3);
@@ -74,7 +75,7 @@ static void what_lies_outside_the_slot_is_refused(void **state)
 	REFUSES(fields[0].n_size_dims = 3);
 	REFUSES(fields[0].sizes_offset = BATCHHEAD_ROOM);
 	REFUSES(fields[1].offsets_offset = 0);
-	REFUSES(fields[1].offsets_offset = ROOM - 16);
+	REFUSES(fields[1].offsets_offset = ROOM);
 	REFUSES(fields[1].form = 3);
 }
 

@@ -142,6 +142,51 @@ static void a_global_header_is_no_part_of_a_member(void **state)
 	assert_string_equal(parse(&b).text, "a 1536+1@1024\n");
 }
 
+static void pax_records_are_taken_back_by_empty_ones(void **state)
+{
+	static const char records[] = "18 path=pax/n.jpg\n10 size=9\n8 path=\n8 size=\n";
+	AUTO_TAR_BUF(b);
+
+	tar_header(&b, "PaxHeaders/x", 'x', sizeof(records) - 1);
+	tar_data(&b, records, sizeof(records) - 1);
+	tar_file(&b, "short", "abc");
+	tar_end(&b);
+	assert_string_equal(parse(&b).text, "short 1536+3@0\n");
+}
+
+static void a_global_path_and_size_hold_until_a_members_own(void **state)
+{
+	static const char global[] = "10 size=3\n9 path=g\n", own[] = "10 size=4\n9 path=o\n";
+	AUTO_TAR_BUF(b);
+
+	tar_header(&b, "global", 'g', sizeof(global) - 1);
+	tar_data(&b, global, sizeof(global) - 1);
+	tar_header(&b, "a", '0', 0);
+	tar_data(&b, "abc", 3);
+	tar_header(&b, "x", 'x', sizeof(own) - 1);
+	tar_data(&b, own, sizeof(own) - 1);
+	tar_header(&b, "b", '0', 0);
+	tar_data(&b, "abcd", 4);
+	tar_header(&b, "c", '0', 0);
+	tar_data(&b, "abc", 3);
+	tar_end(&b);
+	assert_string_equal(parse(&b).text, "g 1536+3@1024\no 3584+4@2048\ng 4608+3@4096\n");
+}
+
+/* Old writers summed signed bytes: the same but for names outside ASCII. */
+static void a_checksum_of_signed_bytes_is_right_too(void **state)
+{
+	AUTO_TAR_BUF(b);
+	uint8_t *h = tar_header(&b, "\xe9", '0', 0);
+	int sum = 8 * ' ';
+
+	for (unsigned i = 0; i < 512; i++)
+		sum += i < 148 || i >= 156 ? (int8_t)h[i] : 0;
+	snprintf((char *)h + 148, 8, "%06o", (unsigned)sum);
+	tar_end(&b);
+	assert_string_equal(parse(&b).text, "\xe9 512+0@0\n");
+}
+
 static void base_256_sizes_are_read(void **state)
 {
 	AUTO_TAR_BUF(b);
@@ -300,6 +345,9 @@ int main(void)
 		cmocka_unit_test(gnu_long_names_and_links_are_read),
 		cmocka_unit_test(pax_path_and_size_go_before_the_header),
 		cmocka_unit_test(a_global_header_is_no_part_of_a_member),
+		cmocka_unit_test(pax_records_are_taken_back_by_empty_ones),
+		cmocka_unit_test(a_global_path_and_size_hold_until_a_members_own),
+		cmocka_unit_test(a_checksum_of_signed_bytes_is_right_too),
 		cmocka_unit_test(base_256_sizes_are_read),
 		cmocka_unit_test(old_tar_has_directories_by_their_slash),
 		cmocka_unit_test(sparse_members_are_refused_with_words),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages between an owner and its worker. */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "wire/workmsg.h"
 
 static const struct workmsg decode = {.type = WORKMSG_DECODE, .seq = 7, .position = 1ull << 40, .field = 3,
@@ -96,6 +98,19 @@ static void every_flipped_bit_is_found(void **state)
 	assert_int_equal(workmsg_decode(bytes, sizeof(bytes), &got), 0);
 }
 
+static void bytes_that_nobody_knows_are_refused(void **state)
+{
+	uint8_t bytes[WORKMSG_BYTES];
+	struct workmsg got;
+	uint64_t sum;
+
+	workmsg_encode(&decode, bytes);
+	bytes[200] = 1;
+	sum = htole64(xxh64_of(bytes, WORKMSG_BYTES - 8));
+	memcpy(bytes + WORKMSG_BYTES - 8, &sum, 8);
+	assert_int_equal(workmsg_decode(bytes, sizeof(bytes), &got), E_PROTOCOL);
+}
+
 static void words_cannot_steer_a_terminal(void **state)
 {
 	struct workmsg m = {.type = WORKMSG_DONE, .status = E_BAD_SAMPLE}, got;
@@ -116,6 +131,7 @@ int main(void)
 		cmocka_unit_test(sizes_that_cannot_be_are_refused),
 		cmocka_unit_test(other_lengths_are_refused),
 		cmocka_unit_test(every_flipped_bit_is_found),
+		cmocka_unit_test(bytes_that_nobody_knows_are_refused),
 		cmocka_unit_test(words_cannot_steer_a_terminal),
 	};
 
