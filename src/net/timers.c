@@ -2,7 +2,6 @@
 /* Timers of a loop: a binary heap. */
 #include "net/timers.h"
 
-
 #include "base/scope.h"
 
 #define MAX_TIMERS (1u << 24)

@@ -81,7 +81,7 @@ static int new_inside(const struct order_conf *conf, struct order *o)
 			.source = i, .kind = conf->kind, .window = conf->window, .group = conf->group,
 			.seed = conf->seed};
 
-		o->inside[i] = window_new(&w);
+		o->inside[i] = window_order_new(&w);
 		if (!o->inside[i])
 			return -ENOMEM;
 	}
@@ -150,7 +150,7 @@ static int item_at(struct order *o, uint64_t position, const struct window_other
 	item.epoch = position / mix_epoch_len(o->mix);
 	item.source = mix_draw(o->mix, position, &nth);
 	item.source_epoch = nth / o->len[item.source];
-	r = window_at(o->inside[item.source], item.source_epoch, nth % o->len[item.source], other, &place);
+	r = window_order_at(o->inside[item.source], item.source_epoch, nth % o->len[item.source], other, &place);
 	if (r < 0)
 		return r;
 	item.shard = place.shard;

@@ -81,7 +81,7 @@ static struct philox_key epoch_key(const struct window_order *w, struct philox_k
 	return (struct philox_key){{words[0], words[1]}};
 }
 
-struct window_order *window_new(const struct window_conf *conf)
+struct window_order *window_order_new(const struct window_conf *conf)
 {
 	struct window_order *w = mem_zalloc(sizeof(*w));
 
@@ -338,7 +338,7 @@ static void place_other(const struct window_order *w, const struct pool *p, uint
 		source_place(w, other_of(o, n, w->conf.first[ret->shard] + ret->sample), ret);
 }
 
-int window_at(struct window_order *w, uint64_t epoch, uint64_t index, const struct window_other *other,
+int window_order_at(struct window_order *w, uint64_t epoch, uint64_t index, const struct window_other *other,
 	struct window_place *ret)
 {
 	const struct pool *p;

@@ -42,16 +42,15 @@ struct window_other {
 struct window_order;
 
 /* Memory is taken when an epoch is first asked for. NULL when it is short. */
-struct window_order *window_new(const struct window_conf *conf);
+struct window_order *window_order_new(const struct window_conf *conf);
 void window_order_free(struct window_order *w);
 DEFINE_AUTO(window_order);
-
 
 /*
  * The item at index of the source's epoch or, with other, another one (itself when it is alone in its source). 0 or
  * -ENOMEM. The last two epochs are remembered, and the last few windows.
  */
-int window_at(struct window_order *w, uint64_t epoch, uint64_t index, const struct window_other *other,
+int window_order_at(struct window_order *w, uint64_t epoch, uint64_t index, const struct window_other *other,
 	struct window_place *ret);
 
 #endif
