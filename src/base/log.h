@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line per event on stderr, of printable characters. Only programs log (src/cli, the mains of loader and worker); libraries return errors. */
+/*
+ * One line per event on stderr, of printable characters. Only programs log (src/cli, the mains of loader and worker);
+ * libraries return errors.
+ */
 #ifndef OLDDOG_BASE_LOG_H
 #define OLDDOG_BASE_LOG_H
 

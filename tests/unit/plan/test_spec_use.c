@@ -218,7 +218,8 @@ static void the_id_of_fields_is_of_chains_and_extensions(void **state)
 		DATA "fields: {x: {from: jpg, hflip: 0.5, resize: 8}}\nresample: pillow-12\n",
 	};
 	AUTO(spec) struct spec *s = parse_field("from: jpg, hflip: 0.5, resize: 8");
-	AUTO(spec) struct spec *same = parse("sources: [{data: b.tar}]\nfields: {x: {from: jpg, on_missing: skip, hflip: 0.5, resize: 8}}\n"
+	AUTO(spec) struct spec *same = parse("sources: [{data: b.tar}]\n"
+		"fields: {x: {from: jpg, on_missing: skip, hflip: 0.5, resize: 8}}\n"
 		"batch: 9\nseed: 5\ntail: pad\nlimits: {bytes: 1K, pixels: 10}\n");
 	uint8_t a[32], b[32];
 
