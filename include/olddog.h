@@ -78,6 +78,14 @@ struct olddog_batch;
  */
 OLDDOG_PUBLIC int olddog_loader_open(const struct olddog_loader_conf *conf, int timeout_ms,
 	struct olddog_loader **ret_loader, struct olddog_error *e);
+/*
+ * The same in steps, for who has signals or other work to look after meanwhile: begin does not wait for the plan, and
+ * await is called until it is not -EAGAIN (not within timeout_ms) or -EINTR (a signal handler ran). Until it was 0, only
+ * await and close may be called. Other codes are final.
+ */
+OLDDOG_PUBLIC int olddog_loader_begin(const struct olddog_loader_conf *conf, struct olddog_loader **ret_loader,
+	struct olddog_error *e);
+OLDDOG_PUBLIC int olddog_loader_await(struct olddog_loader *loader, int timeout_ms, struct olddog_error *e);
 /* NULL is a no-op. */
 OLDDOG_PUBLIC void olddog_loader_close(struct olddog_loader *loader);
 /*
@@ -99,6 +107,8 @@ struct olddog_loader_info {
 	uint64_t consumed;		/* the position behind the batches that olddog_loader_next() gave */
 	uint64_t epoch;			/* of consumed */
 	uint64_t n_batches_left;	/* of this rank until the end of that epoch */
+	uint64_t n_batches;		/* of this rank in that whole epoch */
+	uint64_t seed;			/* of the spec, for random numbers of one's own by position */
 };
 
 OLDDOG_PUBLIC void olddog_loader_get_info(const struct olddog_loader *loader, struct olddog_loader_info *ret_info);

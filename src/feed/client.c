@@ -62,18 +62,14 @@ static int take_batch(struct olddog_loader *l, const struct rankmsg *m, int fd, 
 	b->incarnation = l->incarnation;
 	batch_link(l, b);
 	l->n_deaths = 0;
-	l->open.consumed = l->info.consumed = m->end;
-	l->info.epoch = m->end / l->info.epoch_len;
-	l->info.n_batches_left = m->n_left;
+	client_at(l, m->end, m);
 	*ret = b;
 	return 0;
 }
 
 static int take_end(struct olddog_loader *l, const struct rankmsg *m, struct err *e)
 {
-	l->open.consumed = l->info.consumed = MAX(l->info.consumed, m->end);
-	l->info.epoch = l->info.consumed / l->info.epoch_len;
-	l->info.n_batches_left = m->n_left;
+	client_at(l, MAX(l->info.consumed, m->end), m);
 	return err_set(e, E_END, "%s", err_text(E_END));
 }
 
@@ -141,9 +137,8 @@ int olddog_loader_next(struct olddog_loader *l, int timeout_ms, struct olddog_ba
 	struct err words = {0};
 	int r = 1;
 
-	if (l->pid != getpid())
-		return err_set(err_of(e), -ECHILD, "this loader belongs to process %d, before its fork(); open one here",
-			(int)l->pid);
+	if (client_is_forked(l, err_of(e)))
+		return -ECHILD;
 	if (l->failed.code)
 		return err_set(err_of(e), l->failed.code, "%s", l->failed.words);
 	if (l->ended)

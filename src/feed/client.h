@@ -60,6 +60,8 @@ static inline struct err *err_of(struct olddog_error *e)
 }
 
 /* client_open.c */
+/* Whether this is a child of the process that opened l; with words. */
+bool client_is_forked(const struct olddog_loader *l, struct err *e);
 /*
  * One step to where the plan is opened, here or at an olddog-loader that is started anew. 1: made, look at l->opened;
  * -EAGAIN, -EINTR: call again; E_END: nothing is left to open for.
@@ -67,6 +69,8 @@ static inline struct err *err_of(struct olddog_error *e)
 int client_open_step(struct olddog_loader *l, uint64_t deadline_ns, struct err *e);
 /* The olddog-loader is gone. 1: open another; -ECONNRESET: too many were lost. */
 int client_lost(struct olddog_loader *l, struct err *e);
+/* The loader is at this position now; m says what is left from there. */
+void client_at(struct olddog_loader *l, uint64_t consumed, const struct rankmsg *m);
 void client_warn(struct olddog_loader *l, const char *words);
 
 /* client_map.c */

@@ -104,6 +104,22 @@ static int take_conf(struct olddog_loader *l, const struct olddog_loader_conf *c
 	return take_state(l, c->state, e);
 }
 
+void client_at(struct olddog_loader *l, uint64_t consumed, const struct rankmsg *m)
+{
+	l->open.consumed = l->info.consumed = consumed;
+	l->info.epoch = consumed / l->info.epoch_len;
+	l->info.n_batches_left = m->n_left;
+	l->info.n_batches = m->n_batches;
+}
+
+bool client_is_forked(const struct olddog_loader *l, struct err *e)
+{
+	if (l->pid == getpid())
+		return false;
+	err_set(e, -ECHILD, "this loader belongs to process %d, before its fork(); open one here", (int)l->pid);
+	return true;
+}
+
 void client_warn(struct olddog_loader *l, const char *words)
 {
 	if (l->warn)
@@ -137,8 +153,8 @@ static int take_opened(struct olddog_loader *l, const struct rankmsg *m)
 			client_warn(l, "the state was kept with other fields or transforms: positions go on, pixels differ");
 	}
 	l->info = (struct olddog_loader_info){.n_samples = m->n_samples, .epoch_len = m->epoch_len,
-		.global_batch = m->global_batch, .consumed = l->open.consumed,
-		.epoch = l->open.consumed / m->epoch_len, .n_batches_left = m->n_left};
+		.global_batch = m->global_batch, .seed = m->seed};
+	client_at(l, l->open.consumed, m);
 	memcpy(l->info.order_id, m->order_id, SHA256_BYTES);
 	memcpy(l->info.fields_id, m->fields_id, SHA256_BYTES);
 	/* Whatever is opened later in place of this must be the same. */
@@ -234,11 +250,9 @@ static struct olddog_loader *loader_new(void)
 	return NULL;
 }
 
-int olddog_loader_open(const struct olddog_loader_conf *conf, int timeout_ms, struct olddog_loader **ret_loader,
-	struct olddog_error *e)
+int olddog_loader_begin(const struct olddog_loader_conf *conf, struct olddog_loader **ret_loader, struct olddog_error *e)
 {
 	struct olddog_loader_conf c = {.size = sizeof(c)};
-	uint64_t deadline_ns = link_deadline(timeout_ms);
 	struct olddog_loader *l = loader_new();
 	struct err words = {0};
 	int r;
@@ -247,18 +261,43 @@ int olddog_loader_open(const struct olddog_loader_conf *conf, int timeout_ms, st
 	if (!l)
 		return err_set(err_of(e), -ENOMEM, "no memory for a loader");
 	r = take_conf(l, &c, &words);
-	while (r >= 0 && !l->opened)
-		r = client_open_step(l, deadline_ns, &words);
-	if (r == -EAGAIN)
-		r = err_set(&words, -ETIMEDOUT, "olddog-loader did not open the plan within %d ms", timeout_ms);
-	if (r < 0)
-		err_set(err_of(e), r, "%s", err_words(&words, r));
 	if (r < 0) {
 		olddog_loader_close(l);
-		return r;
+		return err_set(err_of(e), r, "%s", err_words(&words, r));
 	}
 	*ret_loader = l;
 	return 0;
+}
+
+int olddog_loader_await(struct olddog_loader *l, int timeout_ms, struct olddog_error *e)
+{
+	uint64_t deadline_ns = link_deadline(timeout_ms);
+	struct err words = {0};
+	int r = 1;
+
+	if (client_is_forked(l, err_of(e)))
+		return -ECHILD;
+	while (r > 0 && !l->opened)
+		r = client_open_step(l, deadline_ns, &words);
+	return r < 0 ? err_set(err_of(e), r, "%s", err_words(&words, r)) : 0;
+}
+
+int olddog_loader_open(const struct olddog_loader_conf *conf, int timeout_ms, struct olddog_loader **ret_loader,
+	struct olddog_error *e)
+{
+	struct olddog_loader *l;
+	int r = olddog_loader_begin(conf, &l, e);
+
+	if (r < 0)
+		return r;
+	r = olddog_loader_await(l, timeout_ms, e);
+	if (r == 0) {
+		*ret_loader = l;
+		return 0;
+	}
+	olddog_loader_close(l);
+	return r == -EAGAIN ? err_set(err_of(e), -ETIMEDOUT, "olddog-loader did not open the plan within %d ms",
+		timeout_ms) : r;
 }
 
 void olddog_loader_close(struct olddog_loader *l)

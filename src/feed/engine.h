@@ -96,6 +96,8 @@ void stream_release(struct stream *s, struct stream_batch *b);
 uint64_t stream_consumed(const struct stream *s);
 /* Batches until the end of the epoch of `consumed`. */
 uint64_t stream_batches_left(const struct stream *s);
+/* Batches of that whole epoch, when it is read from its beginning. */
+uint64_t stream_batches(const struct stream *s);
 
 struct engine_counts {
 	uint64_t n_samples, n_bytes_read, n_retries, n_bad;

@@ -112,7 +112,7 @@ static int head_bytes(const struct stream_batch *b, uint32_t *ret)
 static void send_batch(struct rank *r, struct stream_batch *b)
 {
 	struct rankmsg m = {.type = RANKMSG_BATCH, .slot = b->slot->id, .slot_bytes = b->slot->n_bytes,
-		.end = b->head.end, .n_left = stream_batches_left(r->stream)};
+		.end = b->head.end, .n_left = stream_batches_left(r->stream), .n_batches = stream_batches(r->stream)};
 	int e = remember(r, b), fd;
 
 	e = e < 0 ? e : head_bytes(b, &m.head_bytes);
@@ -128,7 +128,7 @@ static void send_batch(struct rank *r, struct stream_batch *b)
 static void send_end(struct rank *r)
 {
 	rank_send(r, &(struct rankmsg){.type = RANKMSG_END, .end = stream_consumed(r->stream),
-		.n_left = stream_batches_left(r->stream)}, -1);
+		.n_left = stream_batches_left(r->stream), .n_batches = stream_batches(r->stream)}, -1);
 }
 
 static void rank_serve(void *ctx)
@@ -216,7 +216,8 @@ static void send_opened(struct rank *r)
 	const struct plan *plan = r->plan->plan;
 	struct rankmsg m = {.type = RANKMSG_OPENED, .version = RANKMSG_VERSION, .has_order_id = true,
 		.n_samples = plan_n_samples(plan), .epoch_len = plan_epoch_len(plan), .global_batch = global_batch(r),
-		.n_left = stream_batches_left(r->stream)};
+		.seed = plan_spec(plan)->seed, .n_left = stream_batches_left(r->stream),
+		.n_batches = stream_batches(r->stream)};
 
 	memcpy(m.order_id, plan_order_id(plan), SHA256_BYTES);
 	memcpy(m.fields_id, r->shared->fields_id, SHA256_BYTES);

@@ -306,6 +306,11 @@ uint64_t stream_batches_left(const struct stream *s)
 	return batch_count(&s->batches, s->consumed);
 }
 
+uint64_t stream_batches(const struct stream *s)
+{
+	return batch_count(&s->batches, s->consumed / s->batches.epoch_len * s->batches.epoch_len);
+}
+
 /* Life. */
 
 static uint64_t end_of(const struct stream *s)

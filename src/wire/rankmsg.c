@@ -49,6 +49,8 @@ static const struct tag tags[] = {
 	{26, VALUE_BOOL, AT(over), 0, 0},
 	{27, VALUE_TEXT, AT(words), 0, 0},
 	{28, VALUE_U64, AT(n_left), 0, 0},
+	{29, VALUE_U64, AT(n_batches), 0, 0},
+	{30, VALUE_U64, AT(seed), 0, 0},
 };
 
 static const uint8_t zeros[SHA256_BYTES];

@@ -56,13 +56,14 @@ struct rankmsg {
 	uint8_t order_id[SHA256_BYTES];
 	/* OPENED */
 	uint8_t fields_id[SHA256_BYTES];
-	uint64_t n_samples, epoch_len, global_batch;
+	uint64_t n_samples, epoch_len, global_batch, seed;
 	/* BATCH, RELEASE */
 	uint32_t slot;
 	uint64_t slot_bytes;		/* of its memory now */
 	uint32_t head_bytes;		/* of the encoded head at its beginning */
 	uint64_t end;			/* BATCH, END: `consumed` after it */
 	uint64_t n_left;		/* OPENED, BATCH, END: the rank's batches from there to the end of that epoch */
+	uint64_t n_batches;		/* OPENED, BATCH, END: of that whole epoch */
 	/* FAIL, WARN */
 	int32_t code;
 	bool over;

@@ -14,7 +14,7 @@ static void records_come_back_as_they_went(void **state)
 {
 	const struct rankmsg open = {.type = RANKMSG_OPEN, .version = 1, .paths = {"/data/a.plan", "b"},
 		.n_paths = 2, .fields = {"jpg"}, .n_fields = 1, .transform = "{resize: 8}", .dp_rank = 3, .dp_size = 8,
-		.batch = 32, .tail = 2, .consumed = 1ull << 40, .has_order_id = true, .order_id = {7}};
+		.batch = 32, .tail = 2, .consumed = 1ull << 40, .seed = 7, .n_batches = 5, .has_order_id = true, .order_id = {7}};
 	AUTO_BUF struct buf b, again;
 	struct rankmsg got;
 
@@ -26,6 +26,8 @@ static void records_come_back_as_they_went(void **state)
 	assert_string_equal(got.transform, "{resize: 8}");
 	assert_int_equal(got.consumed, open.consumed);
 	assert_int_equal(got.tail, 2);
+	assert_int_equal(got.seed, 7);
+	assert_int_equal(got.n_batches, 5);
 	assert_memory_equal(got.order_id, open.order_id, SHA256_BYTES);
 	assert_int_equal(rankmsg_encode(&got, &again), 0);
 	assert_int_equal(again.n, b.n);
