@@ -61,7 +61,8 @@ struct olddog_loader_conf {
 	const char *state;		/* of olddog_loader_state(): sets consumed; another order is refused. NULL: none */
 	uint64_t n_epochs;		/* to be read, the first one's rest counting as one; 0: no end */
 	unsigned n_workers;		/* decoding processes of the host; 0: as many as processors. The first rank decides */
-	uint64_t max_bytes;		/* of all batches of this plan on this host, held ones too; 0: 4 GiB */
+	uint64_t max_bytes;		/* of all batches of this plan on this host, held ones too, but one for each rank
+					   in any case; 0: 4 GiB */
 	const char *job;		/* names the job; NULL: OLDDOG_JOB, SLURM_JOB_ID, or MASTER_ADDR:MASTER_PORT, or none */
 	/* What the user should know but that stops nothing. Called inside functions of this loader. May be NULL. */
 	void (*warn)(void *ctx, const char *words);

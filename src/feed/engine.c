@@ -44,7 +44,7 @@ static void view_stream(struct stream *s, struct policy_stream *v)
 	struct item *it = stream_peek(s, &lead);
 
 	*v = (struct policy_stream){.open = !s->at_end && s->r == 0 && !s->closed, .wanted = s->wanted && !s->refused,
-		.n_ahead = s->n_ahead, .next_bytes = s->next_bytes, .has_item = it != NULL, .item_lead = lead,
+		.n_ahead = s->n_ahead, .n_held = s->n_held, .next_bytes = s->next_bytes, .has_item = it != NULL, .item_lead = lead,
 		.item_bytes = it ? it->n_bytes : 0};
 	/* Nothing is opened behind a batch that failed. */
 	LIST_EACH(e, &s->opened)

@@ -65,7 +65,7 @@ struct stream {
 	uint64_t consumed;
 	uint64_t n_opened_samples;
 	uint64_t next_bytes;		/* expected of the next batch */
-	unsigned n_ahead;
+	unsigned n_ahead, n_held;
 	unsigned n_items;		/* under way; the stream lives as long as they */
 	bool at_end, wanted, refused, closed;
 	bool tell;			/* ready() is due */

@@ -23,7 +23,7 @@ static bool may_open(const struct policy_state *s, const struct policy_stream *t
 	if (!t->open || t->has_item || t->n_ahead >= s->limits.max_ahead)
 		return false;
 	if (t->n_ahead == 0)
-		return s->slot_bytes == 0 || fits(s->slot_bytes, t->next_bytes, s->limits.max_bytes);
+		return t->n_held == 0 || fits(s->slot_bytes, t->next_bytes, s->limits.max_bytes);
 	return fits(s->slot_bytes, t->next_bytes, s->limits.slot_bytes);
 }
 

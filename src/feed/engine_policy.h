@@ -6,7 +6,8 @@
  * The rule: of everything that could be done now, what is wanted soonest by its stream, where soon is counted in
  * batches between the one that the stream waits for and the one that the deed serves (its lead). Bytes bound it:
  * encoded bytes under way, and bytes of batch slots. A bound never stops the last one: with nothing under way a sample
- * of any size is started, and a stream with nothing ahead gets one batch until the hard limit.
+ * of any size is started; a stream that has nothing, ahead or held, gets one batch whatever the others hold; and one
+ * that has nothing ahead gets more until the hard limit, past which it is refused, because only its user can help.
  */
 #ifndef OLDDOG_FEED_ENGINE_POLICY_H
 #define OLDDOG_FEED_ENGINE_POLICY_H
@@ -17,7 +18,7 @@
 /* All above 0. */
 struct engine_limits {
 	uint64_t slot_bytes;	/* of batches that are being made or wait to be taken; prefetch ends there */
-	uint64_t max_bytes;	/* of all slots, held ones too: past it a stream that has nothing ahead is refused */
+	uint64_t max_bytes;	/* of all slots, held ones too: past it a stream that holds some is refused more */
 	uint64_t read_bytes;	/* encoded bytes under way, from the start of the read to the end of the decode */
 	unsigned max_ahead;	/* batches that a stream has opened and not been given */
 	unsigned n_items;	/* samples under way */
@@ -27,6 +28,7 @@ struct policy_stream {
 	bool open;		/* more batches may be opened: not at the end, not failed, not closed */
 	bool wanted;		/* its user asks for a batch now */
 	unsigned n_ahead;	/* batches opened and not yet given */
+	unsigned n_held;	/* given and not yet released */
 	uint64_t next_bytes;	/* room that the next batch is expected to need */
 	bool has_item;		/* a sample of an opened batch waits to be started */
 	unsigned item_lead;	/* how many batches ahead of the one wanted first it is */

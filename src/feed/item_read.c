@@ -36,6 +36,18 @@ static bool passes(int r)
 	return r == -EIO || r == -EAGAIN || r == -EINTR || r == -ETIMEDOUT || r == -ECONNRESET || r == -EBUSY;
 }
 
+/* What has come stays; the rest is asked for. */
+static void keep_done(struct item_read *rd)
+{
+	for (unsigned k = rd->first; k < rd->first + rd->n; k++) {
+		struct store_range *range = &rd->item->ranges[k];
+		uint64_t done = MIN(range->done, range->length);
+
+		*range = (struct store_range){.offset = range->offset + done, .length = range->length - done,
+			.buf = (uint8_t *)range->buf + done};
+	}
+}
+
 static bool read_retry(struct item_read *rd)
 {
 	struct engine *g = engine_of(rd->item);
@@ -44,6 +56,7 @@ static bool read_retry(struct item_read *rd)
 		return false;
 	if (timer_set(&rd->timer, loop_now(g->loop) + (BACK_OFF_NS << rd->n_retries)) < 0)
 		return false;
+	keep_done(rd);
 	rd->n_retries++;
 	g->counts.n_retries++;
 	return true;
@@ -77,7 +90,7 @@ static void read_done(struct store_req *req)
 	if (req->r < 0)
 		read_failed(rd);
 	for (unsigned k = rd->first; k < rd->first + rd->n && it->r == 0 && !it->stream->closed; k++)
-		field_arrived(&it->fields[k], it->ranges[k].length);
+		field_arrived(&it->fields[k], member_of(it, k)->length);
 	item_drop(it);
 }
 

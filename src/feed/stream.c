@@ -251,6 +251,7 @@ static int give(struct stream *s, struct batch_work *b, struct stream_batch **re
 	list_add(&s->given, &b->list);
 	b->state = BATCH_GIVEN;
 	s->n_ahead--;
+	s->n_held++;
 	s->consumed = b->out.head.end;
 	s->engine->counts.n_samples += b->out.head.n;
 	*ret = &b->out;
@@ -266,8 +267,8 @@ static int none_yet(struct stream *s, struct err *e)
 	if (!s->refused)
 		return -EAGAIN;
 	s->refused = false;
-	return err_set(e, -ENOBUFS, "batches that are held take %llu bytes, and another does not fit the limit of %llu; "
-		"release some, or raise the limit", (unsigned long long)s->engine->slot_bytes,
+	return err_set(e, -ENOBUFS, "%u batches are held, slots take %llu bytes, and another does not fit the "
+		"limit of %llu; release some, or raise the limit", s->n_held, (unsigned long long)s->engine->slot_bytes,
 		(unsigned long long)s->engine->limits.max_bytes);
 }
 
@@ -292,6 +293,7 @@ void stream_release(struct stream *s, struct stream_batch *out)
 	struct batch_work *b = container_of(out, struct batch_work, out);
 
 	batch_work_free(b);
+	s->n_held--;
 	s->refused = false;
 	engine_pump_later(s->engine);
 }

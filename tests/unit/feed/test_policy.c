@@ -85,15 +85,20 @@ static void prefetch_ends_at_the_slots_limit(void **state)
 
 static void a_stream_with_nothing_ahead_gets_a_batch_until_the_hard_limit(void **state)
 {
-	const struct policy_stream s = {.open = true, .next_bytes = 400, .wanted = true};
-	const struct policy_stream unasked = {.open = true, .next_bytes = 400};
-	const struct policy_stream big = {.open = true, .next_bytes = 1 << 20, .wanted = true};
+	const struct policy_stream s = {.open = true, .next_bytes = 400, .wanted = true, .n_held = 1};
+	const struct policy_stream unasked = {.open = true, .next_bytes = 400, .n_held = 1};
 
 	assert_int_equal(next((struct policy_state){.slot_bytes = 1600}, &s, 1).verb, POLICY_OPEN);
 	assert_int_equal(next((struct policy_state){.slot_bytes = 1601}, &s, 1).verb, POLICY_REFUSE);
 	assert_int_equal(next((struct policy_state){.slot_bytes = 1601}, &unasked, 1).verb, POLICY_WAIT);
-	/* The first of all may be larger than the limit. */
-	assert_int_equal(next((struct policy_state){.slot_bytes = 0}, &big, 1).verb, POLICY_OPEN);
+}
+
+static void a_stream_that_has_nothing_gets_a_batch_whatever_others_hold(void **state)
+{
+	const struct policy_stream s = {.open = true, .next_bytes = 1 << 20, .wanted = true};
+
+	assert_int_equal(next((struct policy_state){.slot_bytes = 0}, &s, 1).verb, POLICY_OPEN);
+	assert_int_equal(next((struct policy_state){.slot_bytes = 5000}, &s, 1).verb, POLICY_OPEN);
 }
 
 int main(void)
@@ -106,6 +111,7 @@ int main(void)
 		cmocka_unit_test(nothing_overtakes_a_sample_that_waits_for_room),
 		cmocka_unit_test(prefetch_ends_at_the_slots_limit),
 		cmocka_unit_test(a_stream_with_nothing_ahead_gets_a_batch_until_the_hard_limit),
+		cmocka_unit_test(a_stream_that_has_nothing_gets_a_batch_whatever_others_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
