@@ -19,106 +19,25 @@
 #include "base/clock.h"
 #include "base/scope.h"
 #include "base/str.h"
-#include "cli/png_write.h"
 #include "feed/digest.h"
 #include "feed/engine.h"
 #include "store/engine.h"
-#include "unit/tar_make.h"
+#include "tiny.h"
 #include "worker/serve.h"
 
-#define N_SHARDS 4
-#define N_PER_SHARD 12
-#define EPOCH_LEN (N_SHARDS * N_PER_SHARD)
 #define N_EPOCHS 2
-#define N_POSITIONS (EPOCH_LEN * N_EPOCHS)
+#define N_POSITIONS (TINY_EPOCH_LEN * N_EPOCHS)
 #define MAX_RANKS 4
 #define MAX_HELD 6
-
-static const char spec_text[] =
-	"sources: [{data: 'ram:schedules/*.tar'}]\n"
-	"fields:\n"
-	"  image: {from: [png], random_crop: 8, hflip: 0.5, dtype: float32, normalize: imagenet, layout: chw}\n"
-	"  whole: {from: [png], collate: pad}\n"
-	"  txt: {from: txt, as: text}\n"
-	"  cls: {from: cls, as: int}\n"
-	"seed: 3\n"
-	"order: shuffle\n"
-	"global_batch: 7\n"
-	"on_error: {decode: skip, stop_above: 100%}\n";
 
 /* Made once: the data, its plan, and what a run without faults gives. */
 static struct store *data;
 static struct plan *plan;
 static uint8_t expected[N_POSITIONS][SHA256_BYTES];
 
-/* xorshift64*: the schedule's own dice. */
-static uint64_t dice(uint64_t *state)
-{
-	*state ^= *state >> 12;
-	*state ^= *state << 25;
-	*state ^= *state >> 27;
-	return *state * 2685821657736338717ull;
-}
-
 static uint64_t roll(uint64_t *state, uint64_t from, uint64_t to)
 {
-	return from + (dice(state) >> 11) % (to - from + 1);
-}
-
-/* Data. */
-
-static void add_sample(struct buf *tar, unsigned i)
-{
-	uint8_t pixels[16 * 12 * 3];
-	uint64_t state = i + 1;
-	char name[32], text[32];
-	AUTO_BUF struct buf png;
-	unsigned h = 9 + i % 4, w = 10 + i % 7;
-
-	buf_init(&png, 4096);
-	for (size_t k = 0; k < sizeof(pixels); k++)
-		pixels[k] = (uint8_t)dice(&state);
-	assert_int_equal(png_write(pixels, h, w, 3, &png), 0);
-	snprintf(name, sizeof(name), "%03u.png", i);
-	/* One in sixteen is cut off: its place is taken by another. */
-	tar_header(tar, name, '0', i % 16 == 5 ? png.n / 2 : png.n);
-	tar_data(tar, png.ptr, i % 16 == 5 ? png.n / 2 : png.n);
-	snprintf(name, sizeof(name), "%03u.txt", i);
-	snprintf(text, sizeof(text), "sample %u", i);
-	tar_file(tar, name, text);
-	snprintf(name, sizeof(name), "%03u.cls", i);
-	snprintf(text, sizeof(text), "%u", i);
-	tar_file(tar, name, text);
-}
-
-static void make_data(void)
-{
-	AUTO_FREE char *path = NULL;
-
-	assert_int_equal(store_open("ram:schedules/", &data, &path, NULL), 0);
-	for (unsigned s = 0; s < N_SHARDS; s++) {
-		AUTO_BUF struct buf tar;
-		char name[16];
-
-		buf_init(&tar, 1u << 20);
-		for (unsigned i = 0; i < N_PER_SHARD; i++)
-			add_sample(&tar, s * N_PER_SHARD + i);
-		tar_end(&tar);
-		snprintf(name, sizeof(name), "%u.tar", s);
-		assert_int_equal(store_write_all(data, name, tar.ptr, tar.n, NULL), 0);
-	}
-}
-
-static void make_plan(void)
-{
-	struct plan_conf conf = {.n_threads = 1};
-	struct spec *spec = NULL;
-	struct err e = {0};
-
-	if (spec_parse("schedules", spec_text, strlen(spec_text), &spec, &e) < 0 ||
-		plan_make(spec, NULL, &conf, &plan, &e) < 0)
-		fail_msg("%s", e.words);
-	assert_int_equal(plan_epoch_len(plan), EPOCH_LEN);
+	return from + (tiny_dice(state) >> 11) % (to - from + 1);
 }
 
 /* A store whose requests fail now and then for reasons that pass; the fault filter's fate of a range lasts. */
@@ -320,7 +239,7 @@ static void rank_open(struct rank *r)
 {
 	struct run *run = r->run;
 	struct stream_conf conf = {.dp_rank = r->dp_rank, .dp_size = run->n_ranks, .consumed = r->consumed,
-		.n_epochs = N_EPOCHS - r->consumed / EPOCH_LEN, .ready = rank_take, .ctx = r};
+		.n_epochs = N_EPOCHS - r->consumed / TINY_EPOCH_LEN, .ready = rank_take, .ctx = r};
 	struct err e = {0};
 
 	if (r->consumed >= N_POSITIONS) {
@@ -345,7 +264,7 @@ static struct engine_conf random_conf(struct run *run)
 	conf.n_workers = (unsigned)roll(d, 1, 4);
 	conf.limits = (struct engine_limits){.slot_bytes = roll(d, 1, 200000), .max_bytes = roll(d, 1, 2000000),
 		.read_bytes = roll(d, 1, 8192), .max_ahead = (unsigned)roll(d, 1, 5), .n_items = (unsigned)roll(d, 1, 12)};
-	conf.faults = (struct pipe_faults){.seed = dice(d), .delay_max_ns = roll(d, 0, 1) * roll(d, 0, 20 * NS_PER_MS),
+	conf.faults = (struct pipe_faults){.seed = tiny_dice(d), .delay_max_ns = roll(d, 0, 1) * roll(d, 0, 20 * NS_PER_MS),
 		.cut_after = roll(d, 0, 1) ? (uint32_t)roll(d, 40, 200) : 0, .stall_ppm = (uint32_t)roll(d, 0, 1) * 3000,
 		.stall_ns = roll(d, 0, 5 * NS_PER_S), .flip_ppm = (uint32_t)roll(d, 0, 1) * 3000};
 	return conf;
@@ -377,12 +296,12 @@ static void open_through(struct run *run)
 
 	if (run->record)
 		return;
-	url = mem_printf("ram:schedules/#fault=delay:0ms-%llums,slow:0.02:%llums,seed:%llu",
+	url = mem_printf("ram:tiny/#fault=delay:0ms-%llums,slow:0.02:%llums,seed:%llu",
 		(unsigned long long)roll(d, 0, 40), (unsigned long long)roll(d, 0, 50000),
 		(unsigned long long)roll(d, 0, UINT32_MAX));
 	if (store_open(url, &store, &path, &e) < 0)
 		fail_msg("%s: %s", url, e.words);
-	run->through = flaky_open(store, dice(d), (unsigned)roll(d, 0, 1) * 50000);
+	run->through = flaky_open(store, tiny_dice(d), (unsigned)roll(d, 0, 1) * 50000);
 }
 
 static void on_closed(void *ctx)
@@ -454,8 +373,8 @@ static void all_kinds_of_trouble_were_met(void **state)
 
 static int set_up(void **state)
 {
-	make_data();
-	make_plan();
+	data = tiny_data();
+	plan = tiny_plan();
 	run_schedule(1, expected);
 	return 0;
 }
