@@ -17,7 +17,8 @@ demo:				# a real model trained through the loader, killed, resumed, recomputed;
 test: setup			# what a change must pass: 15 minutes on two cores
 	scripts/test
 
-test-all: setup			# everything: full counts, races, the demo
+test-all:			# everything: full counts, races, new fuzz inputs, the demo
+	scripts/setup demo/packages.txt
 	scripts/test --all
 
 bench: build			# figures beside the peers, on this machine
