@@ -85,6 +85,30 @@ def test_random_mixtures(dump, seed):
     compare(dump, c, max(0, 3 * epoch_len - 50), 100)
 
 
+def close_config(seed):
+    """Lengths in the proportion of the weights, or one less: several sources come to their ends within a draw or two."""
+    r = random.Random(seed)
+    weights = [r.choice([1.0, 2.0, 3.0, 5.0, 7.0]) for _ in range(r.randrange(3, 6))]
+    times = r.randrange(1, 4)
+    sources = [ref.Source(w, r.choice(["stop", "stop", "drop"]), [max(1, int(w) * times - r.choice([0, 0, 0, 1]))])
+               for w in weights]
+    return ref.Config("shuffle", sources, seed)
+
+
+def test_ends_that_meet(dump):
+    n_short = n_dropped = 0
+    for seed in (*range(50), 383, 740):  # the last two have an end and a drop after the same draw, and the drop decides
+        c = close_config(seed)
+        order = compare(dump, c, 0, 2 * ref.Order(c).epoch_len)
+        m = order.mixture
+        if m.stops and m.taken[m.ender] < len(c.sources[m.ender]):
+            last = m.draws[-1]
+            n_short += 1
+            n_dropped += c.sources[last].on_end == "drop" and m.taken[last] == len(c.sources[last])
+    # Rounding ended some before the source that should end them, and some of these right at another's drop.
+    assert n_short > 5 and n_dropped > 2
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_blocks_of_a_long_epoch(dump, seed):
     r = random.Random(seed)
