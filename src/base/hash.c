@@ -109,7 +109,7 @@ int hex_parse(const char *hex, size_t n_bytes, uint8_t *ret)
 	return 0;
 }
 
-uint64_t xxh64_of(const void *p, size_t n)
+uint64_t xxh3_of(const void *p, size_t n)
 {
 	return XXH3_64bits(p, n);
 }

@@ -32,6 +32,7 @@ void hex_of(const uint8_t *p, size_t n, char *out);
 /* Reads 2 * n_bytes digits of either case, and looks at nothing behind them. 0 or -EINVAL. */
 int hex_parse(const char *hex, size_t n_bytes, uint8_t *ret);
 
-uint64_t xxh64_of(const void *p, size_t n);
+/* XXH3 of 64 bits, with seed 0; not XXH64, which is another function. */
+uint64_t xxh3_of(const void *p, size_t n);
 
 #endif

@@ -34,7 +34,7 @@ struct str names_at(const struct names *s, uint32_t number)
 /* The slot of name, or the empty one where it belongs. There always is an empty one. */
 static size_t slot_of(const struct names *s, struct str name)
 {
-	size_t i = (size_t)xxh64_of(name.p, name.n) & (s->n_slots - 1);
+	size_t i = (size_t)xxh3_of(name.p, name.n) & (s->n_slots - 1);
 
 	while (s->slots[i] && !str_equal(names_at(s, s->slots[i] - 1), name))
 		i = (i + 1) & (s->n_slots - 1);

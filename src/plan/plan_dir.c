@@ -150,7 +150,7 @@ int plan_dir_write(struct plan *p, const char *dir, struct err *e)
 	if (r == 0)
 		r = file_publish(fd, "shards.bin", shards.ptr, shards.n);
 	if (r == 0)
-		r = json_publish(p, fd, xxh64_of(shards.ptr, shards.n), e);
+		r = json_publish(p, fd, xxh3_of(shards.ptr, shards.n), e);
 	if (r < 0 && (!e || !e->code))
 		return err_set(e, r, "%s: cannot write the plan: %s", dir, err_text(r));
 	return r;
@@ -272,7 +272,7 @@ static int shards_read(struct plan *p, const char *dir, uint64_t sum, struct err
 
 	if (r < 0)
 		return err_set(e, r, "%s/shards.bin: %s", dir, err_text(r));
-	if (xxh64_of(bytes, n) != sum)
+	if (xxh3_of(bytes, n) != sum)
 		return broken(dir, "shards.bin is not the one that plan.json names", e);
 	r = shards_decode(bytes, n, p->index);
 	if (r == E_FORMAT || (r == 0 && p->index->n_sources != p->spec->n_sources))

@@ -82,7 +82,7 @@ int segment_open(const void *p, size_t n, struct segment *ret)
 	s.kind = rd_u32(&r);
 	rd_copy(&r, s.origin, sizeof(s.origin));
 	rd_copy(&r, s.identity, sizeof(s.identity));
-	if (r.bad || n_columns > SEGMENT_MAX_COLUMNS || checksum != xxh64_of((const uint8_t *)p + 32, n - 32))
+	if (r.bad || n_columns > SEGMENT_MAX_COLUMNS || checksum != xxh3_of((const uint8_t *)p + 32, n - 32))
 		return E_FORMAT;
 	for (uint32_t i = 0; i < n_columns && err == 0; i++)
 		err = column_open(&r, p, n, &s);

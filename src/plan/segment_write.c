@@ -114,7 +114,7 @@ static int segment_put(const struct head *h, const struct column_out *columns, u
 		column_put(&columns[i], p + at);
 		at += aligned(columns[i].count * columns[i].width);
 	}
-	put_u64(p + 24, xxh64_of(p + 32, n_bytes - 32));
+	put_u64(p + 24, xxh3_of(p + 32, n_bytes - 32));
 	return 0;
 }
 

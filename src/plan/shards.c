@@ -61,7 +61,7 @@ int shards_encode(const struct index *x, struct buf *to)
 	}
 	if (to->r < 0)
 		return to->r;
-	return buf_u64(to, xxh64_of(to->ptr + begin, to->n - begin));
+	return buf_u64(to, xxh3_of(to->ptr + begin, to->n - begin));
 }
 
 static struct part_ref ref_get(struct rd *r)
@@ -143,7 +143,7 @@ int shards_decode(const void *p, size_t n, struct index *x)
 	int err;
 
 	if (r.bad || !m || memcmp(m, magic, sizeof(magic)) != 0 || version != SHARDS_VERSION ||
-		rd_u64(&sum) != xxh64_of(p, n - 8))
+		rd_u64(&sum) != xxh3_of(p, n - 8))
 		return E_FORMAT;
 	if (n_sources == 0 || n_sources > SPEC_MAX_SOURCES || n_shards > INDEX_MAX_SHARDS || n_text == 0 ||
 		n_text > rd_left(&r) || n_shards * SHARD_BYTES > rd_left(&r))

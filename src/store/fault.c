@@ -74,7 +74,7 @@ static uint32_t hash_of_path(const char *path)
 	char clean[STORE_NAME_MAX];
 
 	path_clean(path, clean);
-	return (uint32_t)xxh64_of(clean, strlen(clean));
+	return (uint32_t)xxh3_of(clean, strlen(clean));
 }
 
 /* A request is as slow as its slowest range, as if each went its own way. What fails at once is not passed on. */

@@ -66,7 +66,7 @@ void workmsg_encode(const struct workmsg *m, uint8_t to[WORKMSG_BYTES])
 	put_le(&w, m->type, 4);
 	put_body(&w, m);
 	w.at = to + WORKMSG_SUM_AT;
-	put_le(&w, xxh64_of(to, WORKMSG_SUM_AT), 8);
+	put_le(&w, xxh3_of(to, WORKMSG_SUM_AT), 8);
 }
 
 static void take_ready(struct rd *r, struct workmsg *m)
@@ -127,7 +127,7 @@ int workmsg_decode(const void *p, size_t n, struct workmsg *ret)
 		return E_PROTOCOL;
 	r.end -= sizeof(uint64_t);
 	sum = rd_of(r.end, sizeof(uint64_t));
-	if (rd_u64(&sum) != xxh64_of(p, WORKMSG_SUM_AT))
+	if (rd_u64(&sum) != xxh3_of(p, WORKMSG_SUM_AT))
 		return E_PROTOCOL;
 	m.type = rd_u32(&r);
 	switch (m.type) {

@@ -33,7 +33,7 @@ struct workmsg {
 	int32_t status;			/* DONE: 0 or a code of base/err.h */
 	uint32_t h, w, c;		/* DONE, status 0: h * w * c uint8 at out_offset */
 	uint32_t n_warnings;		/* DONE: warnings that do not make a sample bad */
-	uint64_t checksum;		/* DONE: xxh64_of() the output, by the worker */
+	uint64_t checksum;		/* DONE: xxh3_of() the output, by the worker */
 	char words[WORKMSG_WORDS];	/* DONE, status < 0 */
 };
 

@@ -190,7 +190,7 @@ void worker_release(struct worker_pool *pool, struct work *w)
 
 bool worker_check(const struct work *w, const void *copy)
 {
-	return xxh64_of(copy, (size_t)w->h * w->w * w->c) == w->checksum;
+	return xxh3_of(copy, (size_t)w->h * w->w * w->c) == w->checksum;
 }
 
 void worker_pool_counts(struct worker_pool *pool, struct worker_counts *ret)

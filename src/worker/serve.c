@@ -67,7 +67,7 @@ int worker_serve_answer(const struct recipe *recipe, const struct worker_memory 
 		done.c = result.c;
 	}
 	if (done.status == 0)
-		done.checksum = xxh64_of(memory->out + m.out_offset, (size_t)result.h * result.w * result.c);
+		done.checksum = xxh3_of(memory->out + m.out_offset, (size_t)result.h * result.w * result.c);
 	snprintf(done.words, sizeof(done.words), "%s", result.words);
 	workmsg_encode(&done, reply);
 	return 0;

@@ -49,7 +49,7 @@ static void segment_fuzz(uint8_t *p, size_t n)
 	counts_init(&counts);
 	if (n >= SEGMENT_HEADER_BYTES) {
 		put_u64(p + 16, n);
-		put_u64(p + 24, xxh64_of(p + 32, n - 32));
+		put_u64(p + 24, xxh3_of(p + 32, n - 32));
 	}
 	if (segment_open(p, n, &s) < 0)
 		return;
@@ -71,7 +71,7 @@ static void shards_fuzz(uint8_t *p, size_t n)
 	if (!x || bases_add(&x->bases, "/", &base, NULL) < 0)
 		return;
 	if (n >= 8)
-		put_u64(p + n - 8, xxh64_of(p, n - 8));
+		put_u64(p + n - 8, xxh3_of(p, n - 8));
 	if (shards_decode(p, n, x) < 0)
 		return;
 	for (size_t i = 0; i < x->shards.n; i++)

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	uint64_t sum;
 
 	memcpy(a, p, MIN(n, sizeof(a) - sizeof(sum)));
-	sum = htole64(xxh64_of(a, sizeof(a) - sizeof(sum)));
+	sum = htole64(xxh3_of(a, sizeof(a) - sizeof(sum)));
 	memcpy(a + sizeof(a) - sizeof(sum), &sum, sizeof(sum));
 	if (workmsg_decode(a, sizeof(a), &first) < 0)
 		return 0;

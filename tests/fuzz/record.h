@@ -36,7 +36,7 @@ static inline size_t record_next(struct rd *r, uint64_t seq, uint8_t to[WORKMSG_
 	le = htole64(seq);
 	if (flags & RECORD_SEQ)
 		memcpy(to + RECORD_SEQ_AT, &le, sizeof(le));
-	le = htole64(xxh64_of(to, body));
+	le = htole64(xxh3_of(to, body));
 	memcpy(to + body, &le, sizeof(le));
 	return WORKMSG_BYTES;
 }

@@ -35,7 +35,7 @@ static struct workmsg done_of(const struct workmsg *m, int value)
 	struct workmsg done = {.type = WORKMSG_DONE, .seq = m->seq, .h = 1, .w = 1, .c = 1};
 
 	out[m->out_offset] = (uint8_t)value;
-	done.checksum = xxh64_of(&out[m->out_offset], 1);
+	done.checksum = xxh3_of(&out[m->out_offset], 1);
 	return done;
 }
 
