@@ -4,10 +4,10 @@
  * it. For tests of libolddog and olddog-loader.
  *
  *	rank [-r R] [-w W] [-b BATCH] [-n BATCHES] [-e EPOCHS] [-c CONSUMED] [-s STATE] [-t TRANSFORM] [-f FIELD]..
- *	     [-m MAX_BYTES] [-H] [-i] [-F] PATH..
+ *	     [-m MAX_BYTES] [-H] [-i] [-F] [-S] PATH..
  *
- * -H holds every batch. -i waits for a line on stdin before each batch. -F asks again in a forked child at the end. After
- * the batches it prints "len=N", "state=JSON".
+ * -H holds every batch. -i waits for a line on stdin before each batch. -F asks again in a forked child at the end. -S
+ * prints "state=JSON" after each batch. After the batches it prints "len=N", "state=JSON".
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -129,6 +129,12 @@ static void use(struct olddog_batch *b, bool hold)
 		olddog_batch_release(b);
 }
 
+static void print_state(struct olddog_loader *l)
+{
+	printf("state=%s\n", olddog_loader_state(l));
+	fflush(stdout);
+}
+
 static int fail(int r, const struct olddog_error *e)
 {
 	fprintf(stderr, "rank: %d: %s\n", r, e->words);
@@ -168,13 +174,13 @@ int main(int argc, char **argv)
 	struct olddog_loader *l;
 	struct olddog_batch *b;
 	struct olddog_error e;
-	bool hold = false, interactive = false, forks = false;
+	bool hold = false, interactive = false, forks = false, states = false;
 	long n_batches = -1;
 	char line[64];
 	int c, r;
 
 	conf.fields = fields;
-	while ((c = getopt(argc, argv, "r:w:b:n:e:c:s:t:f:m:HiF")) != -1) {
+	while ((c = getopt(argc, argv, "r:w:b:n:e:c:s:t:f:m:HiFS")) != -1) {
 		switch (c) {
 		case 'r': conf.dp_rank = (uint32_t)strtoull(optarg, NULL, 10); break;
 		case 'w': conf.dp_size = (uint32_t)strtoull(optarg, NULL, 10); break;
@@ -189,6 +195,7 @@ int main(int argc, char **argv)
 		case 'H': hold = true; break;
 		case 'i': interactive = true; break;
 		case 'F': forks = true; break;
+		case 'S': states = true; break;
 		default: return 2;
 		}
 	}
@@ -206,11 +213,13 @@ int main(int argc, char **argv)
 		if (r < 0)
 			break;
 		use(b, hold);
+		if (states)
+			print_state(l);
 	}
 	if (r < 0 && r != OLDDOG_E_END)
 		return fail(r, &e);
-	printf("len=%llu\nstate=%s\n", (unsigned long long)olddog_loader_len(l), olddog_loader_state(l));
-	fflush(stdout);
+	printf("len=%llu\n", (unsigned long long)olddog_loader_len(l));
+	print_state(l);
 	if (forks && ask_in_child(l))
 		return 1;
 	olddog_loader_close(l);
