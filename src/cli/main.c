@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/start.h"
 #include "cli/cmd.h"
 #include "cli/verbs.h"
 
@@ -62,10 +63,11 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	start_program();
 	log_name("olddog");
 	status = run(argc, argv);
 	/* A full disk shows only here. */
-	if (fflush(stdout) != 0 || ferror(stdout)) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == CMD_DONE) {
 		log_error("stdout: %s", err_text(-errno));
 		return CMD_FAILED;
 	}

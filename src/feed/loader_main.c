@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/scope.h"
+#include "base/start.h"
 #include "base/str.h"
 #include "feed/job.h"
 #include "feed/loader.h"
@@ -110,6 +111,7 @@ static int run_fd(const char *text)
 
 int main(int argc, char **argv)
 {
+	start_program();
 	log_name("olddog-loader");
 	if (argc == 3 && strcmp(argv[1], "--job") == 0)
 		return run_job(argv[2]);

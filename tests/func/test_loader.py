@@ -29,9 +29,9 @@ class Ranks:
         return {**env, **({"OLDDOG_JOB": self.job} if self.job else {}), "ASAN_OPTIONS": "exitcode=99",
                 "OLDDOG_LOADER_LOG": str(self.log)}
 
-    def start(self, *args):
+    def start(self, *args, **kw):
         p = subprocess.Popen([self.exe, *map(str, args)], env=self.environment(), text=True, stdin=subprocess.PIPE,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
         self.started.append(p)
         return p
 
@@ -91,6 +91,11 @@ def test_a_rank_gets_what_read_gets(olddog, ranks, spec):
     got, out, _ = ranks(spec)
     assert got == olddog.lines("read", spec, "--digest=sample")
     assert out.startswith("open len=7\n") and "\nlen=7\n" in out and '"consumed": 100' in out
+
+
+def test_a_rank_without_stdin_has_a_loader_like_any_other(olddog, ranks, spec):
+    got = ranks.end(ranks.start(spec, preexec_fn=lambda: os.close(0)))[0]
+    assert got == olddog.lines("read", spec, "--digest=sample")
 
 
 def test_without_a_job_each_rank_has_its_own_loader(olddog, build, spec, tmp_path):
