@@ -15,10 +15,14 @@
 
 /* Limits. */
 
+/* A limit that is lower already stays: only the mighty may raise one. */
 static int limit(int resource, rlim_t n)
 {
-	const struct rlimit l = {.rlim_cur = n, .rlim_max = n};
+	struct rlimit l;
 
+	if (getrlimit(resource, &l) < 0)
+		return -errno;
+	l.rlim_cur = l.rlim_max = MIN(n, l.rlim_max);
 	return setrlimit(resource, &l) < 0 ? -errno : 0;
 }
 
