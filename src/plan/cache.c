@@ -47,9 +47,7 @@ static int load(struct parts *parts, const struct part_ref *ref, void **ret_byte
 	if (r < 0)
 		return r;
 	r = segment_open(*ret_bytes, ref->n_bytes, ret);
-	return r < 0 ? err_set(e, r, "part %u of the plan is broken at %llu: make the plan again", ref->part,
-			       (unsigned long long)ref->offset)
-		     : 0;
+	return r < 0 ? parts_broken(parts, ref, e) : 0;
 }
 
 /* Segments that do not belong together are as bad as broken ones. */

@@ -142,7 +142,7 @@ static int source_list(struct data *d, const struct spec_source *spec, void (*te
 	for (unsigned i = 0; i < spec->n_data && r == 0; i++) {
 		r = data_walk(d, spec->data[i], e);
 		if (r < 0)
-			return e && e->code ? err_prefix(e, r, "%s: ", spec->data[i]) : r;
+			return e && e->code ? err_prefix(e, r, "%.200s: ", spec->data[i]) : r;
 	}
 	s->n = d->files.n - s->first;
 	if (s->n == 0)

@@ -68,11 +68,21 @@ int parts_dir(const struct parts *p)
 	return p->dir;
 }
 
-static int fail(const struct parts *p, unsigned part, const char *what, struct err *e)
+static int fail(const struct parts *p, unsigned part, int r, const char *what, struct err *e)
 {
-	int r = -errno;
-
 	return err_set(e, r, "%s/%s-%04u: cannot %s: %s", p->name, p->prefix, part, what, err_text(r));
+}
+
+int regular_open(int dir, const char *name, int flags, struct stat *ret)
+{
+	/* Not to wait for who opens the other end of a FIFO; a regular file does not mind. */
+	AUTO_CLOSE int fd = openat(dir, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+
+	if (fd < 0 || fstat(fd, ret) < 0)
+		return -errno;
+	if (!S_ISREG(ret->st_mode))
+		return S_ISDIR(ret->st_mode) ? -EISDIR : -EINVAL;
+	return TAKE_FD(fd);
 }
 
 /* Opens part number p->all.n; 1, or 0 when there is none. */
@@ -85,11 +95,11 @@ static int part_open_next(struct parts *p, int flags, struct err *e)
 	int r;
 
 	snprintf(name, sizeof(name), "%s-%04u", p->prefix, number);
-	fd = openat(p->dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+	fd = regular_open(p->dir, name, flags | O_NOFOLLOW, &st);
+	if (fd == -EINVAL || fd == -EISDIR)
+		return err_set(e, E_FORMAT, "%s/%s is no regular file: remove it, and make the plan again", p->name, name);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : fail(p, number, "open", e);
-	if (fstat(fd, &st) < 0)
-		return fail(p, number, "stat", e);
+		return fd == -ENOENT ? 0 : fail(p, number, fd, "open", e);
 	r = VEC_PUSH(&p->all, ((struct part){.fd = fd, .n_bytes = (uint64_t)st.st_size}));
 	if (r < 0)
 		return r;
@@ -282,7 +292,7 @@ static int part_replay(struct parts *p, unsigned number, int (*fn)(void *, const
 	}
 	/* Killed while it wrote: what is whole stays, the rest goes. */
 	if (at < part->n_bytes && ftruncate(part->fd, (off_t)at) < 0)
-		return fail(p, number, "cut off what is not whole", e);
+		return fail(p, number, -errno, "cut off what is not whole", e);
 	part->n_bytes = at;
 	return 0;
 }
@@ -334,6 +344,12 @@ int parts_append(struct parts *p, const void *bytes, uint32_t n, struct part_ref
 	return 0;
 }
 
+int parts_broken(const struct parts *p, const struct part_ref *ref, struct err *e)
+{
+	return err_set(e, E_FORMAT, "%s/%s-%04u is broken at %llu: make the plan again", p->name ? p->name : "plan", p->prefix,
+		ref->part, (unsigned long long)ref->offset);
+}
+
 int parts_read(struct parts *p, const struct part_ref *ref, void **ret, struct err *e)
 {
 	const struct part *part = ref->part < p->all.n ? &p->all.ptr[ref->part] : NULL;
@@ -341,8 +357,8 @@ int parts_read(struct parts *p, const struct part_ref *ref, void **ret, struct e
 	int r;
 
 	if (!part || ref->offset > part->n_bytes || ref->n_bytes > part->n_bytes - ref->offset)
-		return err_set(e, E_FORMAT, "%s: %s-%04u is not as long as the plan says", p->name ? p->name : "plan",
-			p->prefix, ref->part);
+		return err_set(e, E_FORMAT, "%s/%s-%04u is not as long as the plan says: make the plan again",
+			p->name ? p->name : "plan", p->prefix, ref->part);
 	if (part->memory)
 		bytes = mem_dup((const uint8_t *)part->memory + ref->offset, ref->n_bytes);
 	else
@@ -353,7 +369,7 @@ int parts_read(struct parts *p, const struct part_ref *ref, void **ret, struct e
 		r = pread_all(part->fd, bytes, ref->n_bytes, ref->offset);
 		if (r < 0)
 			return err_set(e, r == -ENODATA ? E_FORMAT : r, "%s/%s-%04u: %s", p->name, p->prefix, ref->part,
-				r == -ENODATA ? "was cut short" : err_text(r));
+				r == -ENODATA ? "was cut short: make the plan again" : err_text(r));
 	}
 	*ret = TAKE(bytes);
 	return 0;
@@ -363,7 +379,7 @@ int parts_sync(struct parts *p, struct err *e)
 {
 	for (unsigned i = 0; i < p->all.n; i++)
 		if (p->all.ptr[i].fd >= 0 && fdatasync(p->all.ptr[i].fd) < 0)
-			return fail(p, i, "sync", e);
+			return fail(p, i, -errno, "sync", e);
 	if (p->dir >= 0 && fsync(p->dir) < 0)
 		return -errno;
 	return 0;

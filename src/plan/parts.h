@@ -19,6 +19,7 @@
 #define PART_MAX_BYTES (1u << 30)
 
 struct parts;
+struct stat;
 
 struct part_ref {
 	uint64_t offset;
@@ -46,8 +47,15 @@ int parts_replay(struct parts *p, int (*fn)(void *ctx, const struct part_ref *re
 int parts_append(struct parts *p, const void *bytes, uint32_t n, struct part_ref *ret, struct err *e);
 /* A copy (mem_free) of a segment. E_FORMAT when it is not there. */
 int parts_read(struct parts *p, const struct part_ref *ref, void **ret, struct err *e);
+/* E_FORMAT with words, for who looked into a segment and found it broken. */
+int parts_broken(const struct parts *p, const struct part_ref *ref, struct err *e);
 /* What was appended is on disk after this. */
 int parts_sync(struct parts *p, struct err *e);
+/*
+ * A descriptor of one of a plan's files, which is a regular one, whatever was put in its place. -EISDIR and -EINVAL: it
+ * is none; and what openat() says.
+ */
+int regular_open(int dir, const char *name, int flags, struct stat *ret);
 /* Descriptor of the directory; -1 in memory. */
 int parts_dir(const struct parts *p);
 

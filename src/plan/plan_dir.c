@@ -61,11 +61,11 @@ static int file_publish(int dir, const char *name, const void *p, size_t n)
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, p, n);
+	if (r == 0 && (fsync(fd) < 0 || renameat(dir, temporary, dir, name) < 0))
+		r = -errno;
 	if (r < 0)
-		return r;
-	if (fsync(fd) < 0 || renameat(dir, temporary, dir, name) < 0 || fsync(dir) < 0)
-		return -errno;
-	return 0;
+		unlinkat(dir, temporary, 0);
+	return r == 0 && fsync(dir) < 0 ? -errno : r;
 }
 
 static json_t *exts_json(const struct plan_stats *st)
@@ -96,6 +96,39 @@ static json_t *bases_json(const struct index *x)
 	return list;
 }
 
+static int text_add(const char *p, size_t n, void *text)
+{
+	return buf_add(text, p, n);
+}
+
+/*
+ * Over the values, not over the text, so that it says nothing of white space: a bit that flips in a seed leaves a plan
+ * that reads well and is another.
+ */
+static int json_sum(const json_t *j, char ret[17])
+{
+	AUTO_BUF struct buf text;
+
+	buf_init(&text, PLAN_JSON_MAX_BYTES);
+	if (json_dump_callback(j, text_add, &text, JSON_COMPACT | JSON_SORT_KEYS) < 0)
+		return text.r < 0 ? text.r : -ENOMEM;
+	snprintf(ret, 17, "%016llx", (unsigned long long)xxh3_of(text.ptr, text.n));
+	return 0;
+}
+
+/* Whether j is what was written; its sum is taken out. */
+static bool json_sum_right(json_t *j)
+{
+	const char *said = json_string_value(json_object_get(j, "sum"));
+	char kept[17], sum[17];
+
+	if (!said || strlen(said) != 16)
+		return false;
+	memcpy(kept, said, sizeof(kept));
+	json_object_del(j, "sum");
+	return json_sum(j, sum) == 0 && memcmp(kept, sum, sizeof(sum)) == 0;
+}
+
 static json_t *plan_json(const struct plan *p, const char *spec, uint64_t shards_xxh3)
 {
 	char order_id[SHA256_HEX], fields_id[SHA256_HEX], sum[17];
@@ -108,16 +141,12 @@ static json_t *plan_json(const struct plan *p, const char *spec, uint64_t shards
 		(json_int_t)p->n_samples, "stats", stats_json(&p->index->stats));
 }
 
-static int text_add(const char *p, size_t n, void *text)
-{
-	return buf_add(text, p, n);
-}
-
 static int json_publish(const struct plan *p, int dir, uint64_t shards_xxh3, struct err *e)
 {
 	AUTO_BUF struct buf spec;
 	AUTO_JSON json_t *j = NULL;
 	AUTO_BUF struct buf text;
+	char sum[17];
 	int r;
 
 	buf_init(&spec, SPEC_MAX_BYTES);
@@ -128,6 +157,9 @@ static int json_publish(const struct plan *p, int dir, uint64_t shards_xxh3, str
 	j = plan_json(p, (const char *)spec.ptr, shards_xxh3);
 	if (!j)
 		return err_set(e, E_SPEC, "the plan cannot be written: a name in the spec is no UTF-8");
+	r = json_sum(j, sum);
+	if (r < 0 || json_object_set_new(j, "sum", json_string(sum)) < 0)
+		return r < 0 ? r : -ENOMEM;
 	if (json_dump_callback(j, text_add, &text, JSON_INDENT(1)) < 0)
 		return text.r < 0 ? text.r : -ENOMEM;
 	return file_publish(dir, "plan.json", text.ptr, text.n);
@@ -166,9 +198,9 @@ static int file_read(const char *dir, const char *name, uint64_t max, void **ret
 
 	if (!path)
 		return -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
+	fd = regular_open(AT_FDCWD, path, O_RDONLY, &st);
+	if (fd < 0)
+		return fd;
 	if ((uint64_t)st.st_size > max)
 		return -EFBIG;
 	bytes = mem_alloc((size_t)st.st_size + 1);
@@ -239,6 +271,12 @@ static int bases_read(const json_t *list, struct index *x, struct err *e)
 	return 0;
 }
 
+static int file_failed(const char *dir, const char *name, int r, struct err *e)
+{
+	return err_set(e, r, "%s/%s%s%s", dir, name, r == -EINVAL ? " is no regular file" : ": ",
+		r == -EINVAL ? "" : err_text(r));
+}
+
 static int json_read(struct plan *p, const char *dir, json_t *j, uint64_t *ret_sum, struct err *e)
 {
 	const char *order_id, *spec, *sum;
@@ -251,6 +289,8 @@ static int json_read(struct plan *p, const char *dir, json_t *j, uint64_t *ret_s
 	if (v != PLAN_VERSION)
 		return err_set(e, E_FORMAT, "%s: the plan is of version %d, this olddog reads version %d", dir, v,
 			PLAN_VERSION);
+	if (!json_sum_right(j))
+		return broken(dir, "plan.json is not as it was written", e);
 	if (json_unpack(j, "{s:s, s:s, s:s, s:o, s:o}", "order_id", &order_id, "spec", &spec, "shards_xxh3", &sum,
 		    "bases", &bases, "stats", &stats) < 0 ||
 		strlen(order_id) != SHA256_HEX - 1 || hex_parse(order_id, SHA256_BYTES, p->order_id) < 0 ||
@@ -271,7 +311,7 @@ static int shards_read(struct plan *p, const char *dir, uint64_t sum, struct err
 	int r = file_read(dir, "shards.bin", SHARDS_MAX_BYTES, &bytes, &n);
 
 	if (r < 0)
-		return err_set(e, r, "%s/shards.bin: %s", dir, err_text(r));
+		return file_failed(dir, "shards.bin", r, e);
 	if (xxh3_of(bytes, n) != sum)
 		return broken(dir, "shards.bin is not the one that plan.json names", e);
 	r = shards_decode(bytes, n, p->index);
@@ -291,7 +331,7 @@ int plan_dir_read(struct plan *p, const char *dir, struct err *e)
 	if (r == -ENOENT && exists_in(dir, "part-0000"))
 		return err_set(e, E_FORMAT, "%s: the plan is not finished: run the same olddog plan again, it goes on", dir);
 	if (r < 0)
-		return err_set(e, r, "%s/plan.json: %s", dir, err_text(r));
+		return file_failed(dir, "plan.json", r, e);
 	j = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 	if (!j)
 		return broken(dir, "plan.json is no JSON", e);
