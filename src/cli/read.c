@@ -266,8 +266,10 @@ static int run_loop(struct run *run, struct err *e)
 static int finish(struct run *run, struct err *e)
 {
 	struct read_figures *f = &run->figures;
-	int r = state_save(run, e);
+	/* Lines that could not be written were not delivered: a state that counts them would lose their positions. */
+	int r = run->digest ? read_flush_output(e) : 0;
 
+	r = r < 0 ? r : state_save(run, e);
 	f->wall_ns = clock_monotonic_ns() - run->start_ns;
 	f->host_cpu_ns = clock_cpu_ns() - run->start_cpu_ns;
 	f->n_batches = run->waits.n;

@@ -12,16 +12,19 @@
 #include "feed/digest.h"
 #include "feed/npy.h"
 
-/* A key as one word: what would break a line is written as %XX. */
+/* A key as one word: what would break a line, or is no UTF-8 and so cannot stand in JSON, is written as %XX. */
 static void put_word(struct buf *to, struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		uint8_t c = (uint8_t)s.p[i];
+	while (s.n) {
+		uint8_t c = (uint8_t)s.p[0];
+		size_t n = str_utf8_length(s);
 
-		if (c <= ' ' || c == '%' || c == 0x7f)
+		if (n == 0 || c <= ' ' || c == '%' || c == 0x7f)
 			buf_printf(to, "%%%02X", c);
 		else
-			buf_u8(to, c);
+			buf_add(to, s.p, n);
+		n = MAX(n, 1);
+		s = (struct str){s.p + n, s.n - n};
 	}
 }
 
@@ -29,7 +32,8 @@ static int json_line(json_t *j)
 {
 	int r = j && json_dumpf(j, stdout, JSON_COMPACT) == 0 ? 0 : -ENOMEM;
 
-	putchar('\n');
+	if (r == 0)
+		putchar('\n');
 	json_decref(j);
 	return r;
 }
@@ -84,11 +88,26 @@ static int print_batch(bool json, const struct stream_batch *b)
 	return 0;
 }
 
+/* A run without end must not go on when nobody hears of it. */
+static int check_output(struct err *e)
+{
+	return ferror(stdout) ? err_set(e, -EIO, "stdout could not be written; is its disk full, or its reader gone?") : 0;
+}
+
+int read_flush_output(struct err *e)
+{
+	if (fflush(stdout) != 0)
+		return err_set(e, -errno, "stdout: %s", err_text(-errno));
+	return check_output(e);
+}
+
 int read_print_digest(enum read_digest digest, bool json, const struct stream_batch *b, struct err *e)
 {
 	int r = digest == DIGEST_SAMPLE ? print_samples(json, b) : print_batch(json, b);
 
-	return r < 0 ? err_set(e, r, "a digest: %s", err_text(r)) : 0;
+	if (r < 0 && !ferror(stdout))
+		return err_set(e, r, "a digest: %s", err_text(r));
+	return check_output(e);
 }
 
 static int write_file(const char *path, const struct buf *content)
@@ -98,8 +117,13 @@ static int write_file(const char *path, const struct buf *content)
 	for (size_t at = 0; fd >= 0 && at < content->n;) {
 		ssize_t n = write(fd, content->ptr + at, content->n - at);
 
-		if (n < 0 && errno != EINTR)
-			return -errno;
+		if (n < 0 && errno != EINTR) {
+			/* Half a sample would pass for one. */
+			int r = -errno;
+
+			unlink(path);
+			return r;
+		}
 		at += n > 0 ? (size_t)n : 0;
 	}
 	return fd < 0 ? -errno : 0;

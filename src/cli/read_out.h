@@ -11,6 +11,8 @@ enum read_digest { DIGEST_NONE, DIGEST_BATCH, DIGEST_SAMPLE };
 
 /* One line on stdout per batch, or per sample of it that is not repeated. */
 int read_print_digest(enum read_digest digest, bool json, const struct stream_batch *b, struct err *e);
+/* What was printed is out of our hands, and all of it could be written. */
+int read_flush_output(struct err *e);
 /* DIR/POSITION.FIELD.npy for each. */
 int read_write_npy(const char *dir, const struct stream_batch *b, struct err *e);
 
