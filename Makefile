@@ -30,8 +30,10 @@ check: setup			# layers, limits, symbols, banned words; seconds
 fuzz: setup			# SECONDS=60 of new inputs for every parser
 	scripts/fuzz
 
-install: build
-	scripts/build build-install --prefix=$(PREFIX) --buildtype=release -Dtests=disabled -Dpython=disabled
+install: setup			# under DESTDIR/PREFIX; Python finds the package by PYTHONPATH=PREFIX/lib/olddog/python
+	rm -rf build-install
+	scripts/build build-install --prefix=$(PREFIX) --buildtype=release -Dtests=disabled \
+		-Dpython.platlibdir=$(PREFIX)/lib/olddog/python
 	DESTDIR=$(DESTDIR) ninja -C build-install install
 
 clean:				# what was built here; the cache stays (see scripts/env.sh)

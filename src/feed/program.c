@@ -33,7 +33,8 @@ static char *join_if_there(const char *dir, size_t n_dir, const char *rest, cons
 
 static char *find_near(const char *self, const char *name)
 {
-	static const char *const rests[] = {"", "/..", "/../..", "/../libexec/olddog"};
+	/* In a build's folder, and installed beside bin/, lib/ or lib/TRIPLET/. */
+	static const char *const rests[] = {"", "/..", "/../..", "/../libexec/olddog", "/../../libexec/olddog"};
 	const char *slash = self ? strrchr(self, '/') : NULL;
 
 	for (unsigned i = 0; slash && i < N_ELEMS(rests); i++) {

@@ -2,7 +2,8 @@
 """What functional tests share: they drive real processes, each in its own folder, and look at what comes out.
 
 Environment: OLDDOG_BUILD (build folder, default build), OLDDOG_MEDIA (pictures, as scripts/real-media lays them out;
-tests that need them are skipped without), OLDDOG_CROPS and OLDDOG_SCHEDULES (how many, the full counts in test-all).
+tests that need them are skipped without), OLDDOG_CROPS and OLDDOG_SCHEDULES (how many, the full counts in test-all),
+OLDDOG_FULL=1 (tests of test-all too).
 """
 
 import io
@@ -150,6 +151,13 @@ def n_crops():
 def n_schedules():
     """How many random fault schedules to run."""
     return int(os.environ.get("OLDDOG_SCHEDULES", "100"))
+
+
+@pytest.fixture(scope="session")
+def full():
+    """For a test of `make test-all` only."""
+    if os.environ.get("OLDDOG_FULL") != "1":
+        pytest.skip("a test of make test-all: OLDDOG_FULL=1 is not set")
 
 
 def make_tar(path, members, tar_format=tarfile.PAX_FORMAT):
