@@ -155,6 +155,8 @@ static void decode_done(struct work *w)
 		decode_start(f, room);
 		return;
 	}
+	/* Now, not with the sample: its other images may need more than is left while this one is held. */
+	worker_in_free(g->pool, &f->in);
 	item_drop(it);
 }
 

@@ -56,7 +56,8 @@ static int slot_make(struct slot_pool *pool, uint64_t n_bytes, struct slot **ret
 		return -ENOMEM;
 	s->fd = memfd_create("olddog-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	r = s->fd < 0 ? -errno : slot_grow(pool, s, n_bytes);
-	if (r == 0 && fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+	/* No more seals either: a rank could seal it against the growth that we need. */
+	if (r == 0 && fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		r = -errno;
 	if (r < 0) {
 		slot_free(pool, s);

@@ -17,7 +17,7 @@
 #define N_SHARDS 4
 #define N_PER_SHARD (TINY_EPOCH_LEN / N_SHARDS)
 
-static const char spec_text[] =
+static const char tiny_spec[] =
 	"sources: [{data: 'ram:tiny/*.tar'}]\n"
 	"fields:\n"
 	"  image: {from: [png], random_crop: 8, hflip: 0.5, dtype: float32, normalize: imagenet, layout: chw}\n"
@@ -82,7 +82,7 @@ struct store *tiny_data(void)
 	return data;
 }
 
-struct plan *tiny_plan(void)
+struct plan *tiny_plan_of(const char *spec_text)
 {
 	struct plan *plan = NULL;
 	struct plan_conf conf = {.n_threads = 1};
@@ -94,4 +94,9 @@ struct plan *tiny_plan(void)
 		fail_msg("%s", e.words);
 	assert_int_equal(plan_epoch_len(plan), TINY_EPOCH_LEN);
 	return plan;
+}
+
+struct plan *tiny_plan(void)
+{
+	return tiny_plan_of(tiny_spec);
 }

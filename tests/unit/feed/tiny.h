@@ -11,6 +11,8 @@
 /* It lives as long as somebody has the store. */
 struct store *tiny_data(void);
 struct plan *tiny_plan(void);
+/* Of another spec over the same data. */
+struct plan *tiny_plan_of(const char *spec_text);
 uint64_t tiny_dice(uint64_t *state);
 
 #endif
