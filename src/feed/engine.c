@@ -57,8 +57,15 @@ static struct policy_action look(struct engine *g)
 		.first = g->first, .slot_bytes = g->slot_bytes, .read_bytes = g->read_bytes, .n_items = g->n_items,
 		.stalled = !list_empty(&g->stalled)};
 
-	for (unsigned i = 0; i < g->n_streams; i++)
-		view_stream(g->streams[i], &g->views[i]);
+	/* Only what changed: on a host with hundreds of ranks a look at all of them is dearer than the deed. */
+	for (unsigned i = 0; i < g->n_streams; i++) {
+		struct stream *s = g->streams[i];
+
+		if (!s->changed)
+			continue;
+		s->changed = false;
+		view_stream(s, &g->views[i]);
+	}
 	return policy_next(&state);
 }
 
@@ -66,6 +73,7 @@ static void obey(struct engine *g, struct policy_action a)
 {
 	struct stream *s = g->streams[a.stream];
 
+	s->changed = true;
 	if (a.verb == POLICY_OPEN)
 		stream_open_batch(s);
 	else if (a.verb == POLICY_REFUSE)
@@ -140,12 +148,19 @@ void engine_pump_later(struct engine *g)
 	loop_post(g->loop, &g->task);
 }
 
+void engine_stream_changed(struct stream *s)
+{
+	s->changed = true;
+	engine_pump_later(s->engine);
+}
+
 void engine_remove_stream(struct engine *g, struct stream *s)
 {
 	for (unsigned i = 0; i < g->n_streams; i++) {
 		if (g->streams[i] != s)
 			continue;
 		memmove(g->streams + i, g->streams + i + 1, (g->n_streams - i - 1) * sizeof(*g->streams));
+		memmove(g->views + i, g->views + i + 1, (g->n_streams - i - 1) * sizeof(*g->views));
 		g->n_streams--;
 		break;
 	}

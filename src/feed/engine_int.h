@@ -69,6 +69,7 @@ struct stream {
 	unsigned n_items;		/* under way; the stream lives as long as they */
 	bool at_end, wanted, refused, closed;
 	bool tell;			/* ready() is due */
+	bool changed;			/* since the engine looked: its view is not what it is */
 	int r;				/* what ended it */
 	char *words;
 	struct item *peeked;		/* located, waits for policy's word */
@@ -145,6 +146,8 @@ struct engine {
 /* engine.c */
 /* Soon, from the loop: obeys the policy until it says wait, and tells streams. */
 void engine_pump_later(struct engine *g);
+/* Likewise, after something that the policy sees of s has changed. */
+void engine_stream_changed(struct stream *s);
 void engine_remove_stream(struct engine *g, struct stream *s);
 /* Counts one given position; whether too many of the last ones were bad. */
 bool engine_count_bad(struct engine *g, bool bad);

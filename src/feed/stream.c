@@ -23,7 +23,7 @@ static struct batch_work *first_opened(struct stream *s)
 void stream_tell(struct stream *s)
 {
 	s->tell = true;
-	engine_pump_later(s->engine);
+	engine_stream_changed(s);
 }
 
 void stream_fail(struct stream *s, int r, const char *words)
@@ -201,6 +201,7 @@ void batch_item_ended(struct batch_work *b, uint32_t index, int r, const char *w
 {
 	if (b->out.head.n > 0)
 		b->n_ended++;
+	b->stream->changed = true;
 	if (r < 0)
 		batch_note_failure(b, index, r, words);
 	if (b->r < 0 && b->n_ended == b->n_started) {
@@ -284,7 +285,7 @@ int stream_next(struct stream *s, struct stream_batch **ret, struct err *e)
 	else
 		r = none_yet(s, e);
 	s->wanted = r == -EAGAIN;
-	engine_pump_later(s->engine);
+	engine_stream_changed(s);
 	return r;
 }
 
@@ -295,7 +296,7 @@ void stream_release(struct stream *s, struct stream_batch *out)
 	batch_work_free(b);
 	s->n_held--;
 	s->refused = false;
-	engine_pump_later(s->engine);
+	engine_stream_changed(s);
 }
 
 uint64_t stream_consumed(const struct stream *s)
@@ -384,7 +385,7 @@ int stream_open(struct engine *g, const struct stream_conf *conf, struct stream 
 		return err_set(e, -ENOMEM, "no memory for a rank");
 	stream_init(s, g, conf, global_batch, tail);
 	g->streams[g->n_streams++] = s;
-	engine_pump_later(g);
+	engine_stream_changed(s);
 	*ret = s;
 	return 0;
 }
@@ -420,6 +421,6 @@ void stream_close(struct stream *s)
 	/* Items copy into the batches until they see that the stream is closed; it goes with the last of them. */
 	s->n_items++;
 	items_cancel(s);
-	engine_pump_later(s->engine);
+	engine_stream_changed(s);
 	stream_drop_item(s);
 }
