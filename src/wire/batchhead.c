@@ -90,6 +90,9 @@ static bool shape_known(const struct batch_field *f, uint32_t n_items)
 		return false;
 	if ((f->n_size_dims == 0) != (f->sizes_offset == 0))
 		return false;
+	/* Own sizes are measured against the frame's, which must be there. */
+	if (f->form == FORM_ARRAY && f->n_size_dims > 0 && f->n_dims != 1 + f->n_size_dims)
+		return false;
 	if (f->form == FORM_RAGGED)
 		return f->n_dims == 1 && f->offsets_offset != 0;
 	return f->dims[0] == n_items && f->offsets_offset == 0;

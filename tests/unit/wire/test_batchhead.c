@@ -77,6 +77,10 @@ static void what_lies_outside_the_slot_is_refused(void **state)
 	REFUSES(fields[1].offsets_offset = 0);
 	REFUSES(fields[1].offsets_offset = ROOM);
 	REFUSES(fields[1].form = 3);
+	/* A number has no frame that its own size could be measured against. */
+	REFUSES(fields[0] = ((struct batch_field){.name = "n", .kind = FIELD_INT, .dtype = DTYPE_INT64, .form = FORM_ARRAY,
+		.n_dims = 1, .dims = {2}, .data_offset = BATCHHEAD_ROOM, .data_bytes = 16, .n_size_dims = 3,
+		.sizes_offset = BATCHHEAD_ROOM + 64}));
 }
 
 static void a_head_that_is_cut_is_refused(void **state)
