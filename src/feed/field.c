@@ -24,17 +24,13 @@ static void store_number(const struct recipe_field *f, int64_t i, double d, void
 	}
 }
 
-/* What a message may show of bytes that came from outside. */
-static int shown(size_t n)
-{
-	return (int)MIN(n, (size_t)40);
-}
-
 static int bad_number(const struct recipe_field *f, struct str s, int r, struct err *e)
 {
-	return err_set(e, E_BAD_SAMPLE, "field %s is not %s%s: \"%.*s\"", f->name,
+	char shown[44];
+
+	return err_set(e, E_BAD_SAMPLE, "field %s is not %s%s: \"%s\"", f->name,
 		f->kind == FIELD_INT ? "a whole number" : "a number",
-		r == -ERANGE ? " of the range that its type holds" : "", shown(s.n), s.p);
+		r == -ERANGE ? " of the range that its type holds" : "", str_printable(s, shown, sizeof(shown)));
 }
 
 int field_number(const struct recipe_field *f, const void *p, size_t n, void *to, struct err *e)
@@ -55,36 +51,10 @@ void field_value(const struct recipe_field *f, int64_t value, void *to)
 	store_number(f, value, (double)value, to);
 }
 
-/* Length of the UTF-8 sequence at p by Unicode's table 3-7 (no surrogates, nothing overlong), or 0. */
-static size_t utf8_length(const uint8_t *p, size_t n)
-{
-	static const struct {
-		uint8_t first, last, second_min, second_max, length;
-	} rows[] = {
-		{0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-		{0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-	};
-
-	for (unsigned i = 0; i < N_ELEMS(rows); i++) {
-		size_t length = rows[i].length;
-
-		if (p[0] < rows[i].first || p[0] > rows[i].last)
-			continue;
-		if (length > n || (length > 1 && (p[1] < rows[i].second_min || p[1] > rows[i].second_max)))
-			return 0;
-		for (size_t k = 2; k < length; k++)
-			if ((p[k] & 0xc0) != 0x80)
-				return 0;
-		return length;
-	}
-	return 0;
-}
-
 static int check_text(const struct recipe_field *f, const uint8_t *p, size_t n, struct err *e)
 {
 	for (size_t i = 0, length; i < n; i += length) {
-		length = utf8_length(p + i, n - i);
+		length = str_utf8_length((struct str){(const char *)p + i, n - i});
 		if (length == 0)
 			return err_set(e, E_BAD_SAMPLE, "field %s is not UTF-8: byte %zu is 0x%02x", f->name, i, p[i]);
 	}

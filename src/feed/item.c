@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 void item_fail(struct item *it, int r, const char *fmt, ...)
 {
 	va_list ap;
@@ -119,13 +121,16 @@ static bool is_bad(int r)
 static void name_sample(struct item *it, char *to, size_t n)
 {
 	const struct plan_member *m = member_of(it, it->failed_field);
-	char where[256] = "";
+	char where[256] = "", key[200], path[200];
 
+	if (m->kind == MEMBER_RANGE)
+		str_printable(str_of(m->path), path, sizeof(path));
 	if (m->kind == MEMBER_RANGE && m->offset)
-		snprintf(where, sizeof(where), " in %.200s at byte %llu", m->path, (unsigned long long)m->offset);
+		snprintf(where, sizeof(where), " in %s at byte %llu", path, (unsigned long long)m->offset);
 	else if (m->kind == MEMBER_RANGE)
-		snprintf(where, sizeof(where), " in %.200s", m->path);
-	snprintf(to, n, "position %llu, sample %.200s%s: ", (unsigned long long)it->position, it->sample.key, where);
+		snprintf(where, sizeof(where), " in %s", path);
+	str_printable(str_of(it->sample.key), key, sizeof(key));
+	snprintf(to, n, "position %llu, sample %s%s: ", (unsigned long long)it->position, key, where);
 }
 
 static void item_gone(struct item *it)
@@ -155,22 +160,24 @@ static bool item_substitute(struct item *it)
 {
 	struct engine *g = engine_of(it);
 	struct err e = {0};
+	int r;
 
 	if (!is_bad(it->r) || g->on_bad != ON_BAD_SKIP || it->attempt >= ENGINE_MAX_ATTEMPTS)
 		return false;
 	if (!it->for_key)
 		it->for_key = mem_strdup(it->sample.key);
-	if (!it->for_key)
-		return false;
-	g->read_bytes -= it->n_bytes;
-	it->attempt++;
 	it->r = 0;
-	it->n_bytes = 0;
-	if (item_locate(it, &e) < 0) {
-		item_fail(it, e.code, "%s", e.words);
+	if (!it->for_key) {
+		item_fail(it, -ENOMEM, "no memory for its key");
 		return false;
 	}
-	return true;
+	g->read_bytes -= it->n_bytes;
+	it->attempt++;
+	it->n_bytes = 0;
+	r = item_locate(it, &e);
+	if (r < 0)
+		item_fail(it, r, "%s", err_words(&e, r));
+	return r == 0;
 }
 
 static void item_end_failed(struct item *it)

@@ -299,9 +299,12 @@ static int item_fill(struct plan *p, struct plan_sample *ret, struct err *e)
 	r = lookup_fill(&l, segment_kept(l.c->has_removed ? &l.c->removed : NULL, (uint32_t)ret->item.sample));
 	if (r == 0)
 		paths_settle(&l);
+	else
+		memset(ret->fields, 0, sizeof(ret->fields)); /* their paths are nowhere yet */
 	buf_release(&l.paths);
-	if (r == E_FORMAT)
-		return err_set(e, r, "the plan's segment of %s is broken: make the plan again",
+	/* -EINVAL: its numbers name a sample or member that it does not have. */
+	if (r == E_FORMAT || r == -EINVAL)
+		return err_set(e, E_FORMAT, "the plan's segment of %s is broken: make the plan again",
 			shard_title(p->index, l.shard));
 	return r;
 }

@@ -92,7 +92,8 @@ struct plan_sample {
 
 /*
  * ret is zeroed before its first use. Not for two threads at a time.
- * attempt 0 is the sample of the position; 1..8 its substitutes. E_FORMAT when the plan's own bytes are broken.
+ * attempt 0 is the sample of the position; 1..8 its substitutes. E_FORMAT when the plan's own bytes are broken; then no
+ * field has a member.
  */
 int plan_sample(struct plan *p, uint64_t position, unsigned attempt, struct plan_sample *ret, struct err *e);
 void plan_sample_release(struct plan_sample *s);

@@ -40,11 +40,15 @@ static void numbers_are_whole_texts(void **state)
 static void what_is_no_number_is_a_bad_sample(void **state)
 {
 	static const char *const wrong[] = {"", " ", "4 2", "0x10", "1.5", "seven", "9223372036854775808", "--1"};
+	struct err e = {0};
 	int64_t i = 7;
 
 	for (unsigned k = 0; k < N_ELEMS(wrong); k++)
 		assert_int_equal(number(&whole, wrong[k], &i), E_BAD_SAMPLE);
 	assert_int_equal(number(&real, "nan", &i), E_BAD_SAMPLE);
+	/* Words are for a terminal, whatever stands there. */
+	assert_int_equal(field_number(&whole, "\x1b[2J", 4, &i, &e), E_BAD_SAMPLE);
+	assert_non_null(strstr(e.words, "\"?[2J\""));
 	assert_int_equal(i, 7);
 }
 
