@@ -127,7 +127,7 @@ static const char page_example[] =
 	"          random_resized_crop: 224, hflip: 0.5, normalize: imagenet, dtype: float32,\n"
 	"          layout: chw}\n"
 	"  text:  {from: txt, on_missing: skip}\n"
-	"  label: {from: cls, as: int}\n"
+	"  label: cls\n"
 	"seed: 7\n"
 	"order: {shuffle: {window: 200000, shards: 64}}\n"
 	"global_batch: 1024\n"

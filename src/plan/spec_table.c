@@ -79,7 +79,8 @@ const struct spec_key spec_keys[] = {
 			"others go on without it."},
 	{"", "fields", &fields, .keys = "fields.*", .form = "a mapping of names to fields",
 		.otherwise = "inferred from the data",
-		.help = "What a sample consists of. Its keys run in the order written."},
+		.help = "What a sample consists of. A field's keys run in the order written. `text: txt` is short for "
+			"`text: {from: txt}`."},
 	{"fields.*", "from", &from, IN_DRAFT(field.from), .form = "an extension, or a list of them",
 		.otherwise = "the field's name",
 		.help = "Extensions without the dot, whatever the case, tried in this order; `cls` is the class of a folder."},

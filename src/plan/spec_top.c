@@ -167,14 +167,14 @@ int spec_bind_skip(struct spec_in *in, const struct spec_key *k, const struct sp
 
 static int bind_field(struct spec_in *in, const struct spec_node *n, struct spec *s)
 {
+	const struct spec_key *from = spec_key_find("fields.*", str_of("from"));
 	struct spec_draft CLEANUP(spec_draft_release) d = {0};
 	int r = spec_draft_init(in, &d, n->key, n->line);
 
-	if (r == 0 && n->kind != NODE_MAP && !spec_node_null(n))
-		return spec_refuse(in, n->line, "field `%s` is %s; write a mapping such as {from: jpg}",
-			d.chain.name, spec_show_node(n).text);
 	if (r == 0 && n->kind == NODE_MAP)
 		r = spec_draft_bind(in, &d, n);
+	else if (r == 0 && !spec_node_null(n))
+		r = spec_bind_from(in, from, n, &d);
 	if (r == 0)
 		r = spec_draft_finish(in, &d);
 	return r < 0 ? r : spec_draft_add(in, &d, s);

@@ -196,12 +196,21 @@ static void a_byte_order_mark_is_passed_over(void **state)
 	assert_int_equal(s->seed, 3);
 }
 
+static void a_field_that_is_no_mapping_is_what_it_is_from(void **state)
+{
+	AUTO(spec) struct spec *s = parse(DATA "fields: {text: txt, image: [jpg, png], cls: }\n");
+	AUTO(spec) struct spec *t = parse(DATA "fields: {text: {from: txt}, image: {from: [jpg, png]}, cls: {from: cls}}\n");
+
+	assert_true(spec_equal(s, t));
+}
+
 static void what_is_written_parses_to_the_same(void **state)
 {
 	static const char *const texts[] = {
 		design_example,
 		DATA,
 		DATA "fields: {jpg: , null: {from: txt}, '7': {from: ['null', '1.5', a-b], as: bytes, on_missing: empty}}\n",
+		DATA "fields: {text: txt, image: [jpg, png], seg.png: }\n",
 		DATA "fields: {a: {from: npy}, b: {as: float, dtype: float32}, c: {as: float}, d: {as: json}}\n",
 		DATA "fields: {x: {from: png, decode: gray, resize: [1, 65535], normalize: {mean: [-0.1], std: [0x1.8p-3]}}}\n",
 		DATA "fields: {x: {from: png, decode: keep, collate: pad, pad: 7, vflip: 0.30000000000000004}}\n",
@@ -300,6 +309,7 @@ int main(void)
 		cmocka_unit_test(skipped_ranges_are_sorted_and_joined),
 		cmocka_unit_test(numbers_are_written_in_several_ways),
 		cmocka_unit_test(a_byte_order_mark_is_passed_over),
+		cmocka_unit_test(a_field_that_is_no_mapping_is_what_it_is_from),
 		cmocka_unit_test(what_is_written_parses_to_the_same),
 		cmocka_unit_test(random_specs_survive_writing),
 		cmocka_unit_test(written_numbers_do_not_follow_the_locale),
