@@ -51,7 +51,7 @@ static const struct spec_word dtype_words[] = {{"uint8", DTYPE_UINT8}, {"float16
 	{NULL}};
 static const struct spec_word layout_words[] = {{"hwc", LAYOUT_HWC}, {"chw", LAYOUT_CHW}, {NULL}};
 static const struct spec_word collate_words[] = {{"stack", COLLATE_STACK}, {"pad", COLLATE_PAD},
-	{"ragged", COLLATE_RAGGED, true}, {NULL}};
+	{"ragged", COLLATE_RAGGED}, {NULL}};
 static const struct spec_word order_words[] = {{"sequential", ORDER_SEQUENTIAL}, {"shuffle", ORDER_SHUFFLE}, {NULL}};
 static const struct spec_word tail_words[] = {{"short", TAIL_SHORT}, {"drop", TAIL_DROP}, {"pad", TAIL_PAD},
 	{"carry", TAIL_CARRY}, {NULL}};
@@ -148,7 +148,8 @@ const struct spec_key spec_keys[] = {
 		.stage = STAGE_FINISH, .image = true, .help = "Order of height, width and channel."},
 	{"fields.*", "collate", &word, IN_DRAFT(chain.collate), .words = collate_words, .by_default = "stack",
 		.image = true,
-		.help = "How a batch is made: images of equal shape in one array; or padded at right and bottom with zeros."},
+		.help = "How a batch is made: images of equal shape in one array; padded at right and bottom with zeros; or a "
+			"list, each of its own shape."},
 	{"fields.*", "pick", .form = "a list of keys", .help = "Takes these members of a JSON object."},
 	{"", "seed", &u64, IN_SPEC(seed), .max = UINT64_MAX, .by_default = "0", .help = "Of all random choices."},
 	{"", "order", &order, &word, "order", IN_SPEC(order), .words = order_words,

@@ -103,8 +103,24 @@ def test_pad_tells_the_samples_own_sizes(load, set_shards, tmp_path, olddog):
     assert list(digests(batch).values()) == olddog.lines("read", spec, "--digest=sample")
 
 
+@pytest.mark.parametrize("chain", ["", ", resize: 40, layout: chw", ", resize: [32, 40], dtype: bfloat16"])
+def test_ragged_gives_each_picture_its_own_shape(load, set_shards, tmp_path, olddog, chain):
+    """As many bytes as are there, and the digests of a field that is not collated, whether a step fixes the shape or not."""
+    data = f"{set_shards[0]}/0000[0-2].tar"
+    fields = "\n  text: txt\n  image: {from: jpg%s, collate: %s}"
+    spec = write_spec(tmp_path / "ragged.yaml", data, fields=fields % (chain, "ragged"))
+    batch = next(iter(load(spec, batch=30)))
+    assert [list(a.shape) for a in batch["image"]] == batch.sizes["image"].tolist() and len(batch["image"]) == 30
+    found = list(digests(batch).values())
+    for collate in ("ragged", "pad"):
+        assert found == olddog.lines("read", write_spec(tmp_path / "a.yaml", data, fields=fields % (chain, collate)), "--digest=sample")
+    got = next(iter(load(spec, batch=30, map=lambda s: {"image": s["image"], "n": s["image"].size})))
+    assert [a.shape for a in got["image"]] == [a.shape for a in batch["image"]]
+    assert got["n"].tolist() == [a.size for a in batch["image"]]
+
+
 def test_ragged_pictures_are_a_list_of_views():
-    """What no spec asks for yet, as libolddog describes it: elements one after another, offsets, sizes."""
+    """As libolddog describes them: elements one after another, offsets, sizes."""
     class Raw:
         data, offsets = np.arange(22, dtype=np.float32), np.array([0, 4, 10, 22], np.uint64)
         sizes = np.array([[2, 2, 1], [1, 2, 3], [3, 4, 1]], np.uint32)

@@ -214,6 +214,7 @@ static void what_is_written_parses_to_the_same(void **state)
 		DATA "fields: {a: {from: npy}, b: {as: float, dtype: float32}, c: {as: float}, d: {as: json}}\n",
 		DATA "fields: {x: {from: png, decode: gray, resize: [1, 65535], normalize: {mean: [-0.1], std: [0x1.8p-3]}}}\n",
 		DATA "fields: {x: {from: png, decode: keep, collate: pad, pad: 7, vflip: 0.30000000000000004}}\n",
+		DATA "fields: {x: {from: jpg, collate: ragged, dtype: bfloat16}}\n",
 		DATA "fields: {x: {from: jpg, random_resized_crop: {size: [2, 3], scale: [1e-9, 1], ratio: [1/3, 1e4]}}}\n",
 		"sources: [{data: ['it''s: a #path', \"tab\\there\", 'ü', '- x', '~', '*', '&a', '!t', '%', '@', \"\\uFFFE\"]}]\n",
 		"sources: [{data: a, weight: 1e-5}, {data: [b, c], weight: 3, on_end: drop, format: files}]\n",

@@ -74,7 +74,6 @@ static void what_is_not_built_is_refused_by_name(void **state)
 		{FIELD("from: jpg,\n color_jitter: {hue: 0.1}"),
 			"t.yaml:4: `color_jitter` is not built yet; leave it out"},
 		{FIELD("from: json, as: json, pick: [a]"), "t.yaml:3: `pick` is not built yet; leave it out"},
-		{FIELD("from: jpg, collate: ragged"), "t.yaml:3: `collate: ragged` is not built yet; leave it out"},
 	};
 
 	assert_refused(rows, N_ELEMS(rows));
