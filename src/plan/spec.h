@@ -75,7 +75,7 @@ int spec_of_paths(const char *const *paths, unsigned n_paths, struct spec **ret,
 /*
  * Fills in fields that were left to inference, from the extensions that the data has (n counts parallel to
  * names); does nothing when there are fields. Extensions that less than half of the samples have become no
- * field, but image extensions that share the samples out among them become one field `image`. Extensions
+ * field, but image extensions that share the samples out among them, or nearly, become one field `image`. Extensions
  * that cannot be a field's name are passed over. has_class adds the field `cls`. E_SPEC when no field is
  * left, or more than RECIPE_MAX_FIELDS.
  */

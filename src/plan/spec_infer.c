@@ -152,27 +152,56 @@ static bool is_plain_image(const struct candidate *c)
 	return !strchr(c->name, '.') && spec_kind_of(c->name) == FIELD_IMAGE;
 }
 
-/*
- * jpg here and png there: when no two can be in one sample, they are one field. Candidates are sorted, and so
- * is its `from`.
- */
-static void join_images(struct candidates *c, uint64_t n_samples)
+/* All plain images as one, as they are sorted; ret_first is the most frequent. False when that cannot be. */
+static bool gather_images(const struct candidates *c, struct candidate *image, unsigned *ret_first, uint64_t *ret_most)
 {
-	struct candidate image = {.name = "image"};
-	size_t n_out = 0;
-
+	*ret_most = 0;
 	for (size_t i = 0; i < c->list.n; i++) {
 		const struct candidate *one = &c->list.ptr[i];
 
 		if (!is_plain_image(one) && strcmp(one->name, "image") != 0)
 			continue;
-		if (!is_plain_image(one) || image.n_from == SPEC_MAX_FROM)
-			return;
-		image.from[image.n_from++] = one->name;
-		image.n_with += MIN(one->n_with, UINT64_MAX - image.n_with);
+		if (!is_plain_image(one) || image->n_from == SPEC_MAX_FROM)
+			return false;
+		if (one->n_with > *ret_most) {
+			*ret_most = one->n_with;
+			*ret_first = image->n_from;
+		}
+		image->from[image->n_from++] = one->name;
+		image->n_with += MIN(one->n_with, UINT64_MAX - image->n_with);
 	}
-	if (image.n_from < 2 || image.n_with > n_samples)
+	return image->n_from >= 2;
+}
+
+static void put_first(struct candidate *image, unsigned first)
+{
+	const char *name = image->from[first];
+
+	memmove(image->from + 1, image->from, first * sizeof(*image->from));
+	image->from[0] = name;
+}
+
+/*
+ * jpg here and png there: when no two can be in one sample, they are one field. So they are when some samples have
+ * two, as long as most of the rarer ones stand alone: to ask for the most frequent would leave those out, and most of
+ * what is a mask or a small copy stands beside its picture.
+ */
+static void join_images(struct candidates *c, uint64_t n_samples)
+{
+	struct candidate image = {.name = "image"};
+	size_t n_out = 0;
+	unsigned first = 0;
+	uint64_t most;
+
+	if (!gather_images(c, &image, &first, &most))
 		return;
+	if (image.n_with > n_samples) {
+		if (image.n_with - n_samples > (image.n_with - most) / 2)
+			return;
+		put_first(&image, first);
+		/* The sum no longer tells that all samples have one. */
+		image.n_with = n_samples - 1;
+	}
 	for (size_t i = 0; i < c->list.n; i++) {
 		if (!is_plain_image(&c->list.ptr[i]))
 			c->list.ptr[n_out++] = c->list.ptr[i];
