@@ -206,6 +206,9 @@ static int ask_to_open(struct olddog_loader *l, uint64_t deadline_ns, struct err
 	if (r < 0)
 		return r;
 	r = link_send(&l->link, &l->open);
+	/* Who was turned away at once finds the reason still waiting to be read. */
+	if (r == -EPIPE)
+		return 1;
 	return r < 0 ? err_set(e, r, "asking olddog-loader: %s", err_text(r)) : 1;
 }
 

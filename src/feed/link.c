@@ -201,6 +201,11 @@ static int recv_now(struct link *l, struct rankmsg *ret, int *ret_fd)
 	int fd = -1, r;
 
 	n = conn_recv(l->conn, l->bytes, RANKMSG_MAX_BYTES, &fd, &n_fds);
+	/* That it is closed is said first, and once; what was sent before that comes after. */
+	if (n == -EPIPE) {
+		n_fds = 1;
+		n = conn_recv(l->conn, l->bytes, RANKMSG_MAX_BYTES, &fd, &n_fds);
+	}
 	if (n <= 0)
 		return n == 0 ? -EPIPE : (int)n;
 	r = rankmsg_decode(l->bytes, (size_t)n, ret);

@@ -2,6 +2,7 @@
 /* olddog-loader: from the first connection to the last. */
 #include "feed/loader.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -32,13 +33,46 @@ void loader_rank_gone(struct loader *l, struct rank *r)
 		_exit(0);
 }
 
+static int accept_one(int listening)
+{
+	return accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static void refuse(int fd, const char *words)
+{
+	const struct rankmsg m = {.type = RANKMSG_FAIL, .code = -EMFILE, .over = true, .words = words};
+	AUTO_BUF struct buf bytes;
+
+	buf_init(&bytes, RANKMSG_MAX_BYTES);
+	if (fd >= 0 && rankmsg_encode(&m, &bytes) == 0)
+		(void)!send(fd, bytes.ptr, bytes.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Who is not taken stays in the queue, and would wake us again and again: it is told why, and let go. */
+static void refuse_without_descriptors(struct loader *l, int listening)
+{
+	int fd;
+
+	fd_closep(&l->spare);
+	fd = accept_one(listening);
+	refuse(fd, "olddog-loader has no descriptors left for another rank; raise the limit (ulimit -n)");
+	fd_closep(&fd);
+	l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void on_connection(struct watch *w, uint32_t revents)
 {
 	struct loader *l = container_of(w, struct loader, listen);
-	AUTO_CLOSE int fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	AUTO_CLOSE int fd = accept_one(w->fd);
 
-	if (fd < 0 || job_peer_check(fd) < 0 || l->n_ranks >= LOADER_MAX_RANKS)
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		refuse_without_descriptors(l, w->fd);
+	if (fd < 0 || job_peer_check(fd) < 0)
 		return;
+	if (l->n_ranks >= LOADER_MAX_RANKS) {
+		refuse(fd, "olddog-loader has as many ranks as it can");
+		return;
+	}
 	timer_clear(&l->idle);
 	if (rank_new(l, TAKE_FD(fd)) == 0)
 		l->n_ranks++;
@@ -78,6 +112,7 @@ int loader_run(int fd, int listening, struct err *e)
 	list_init(&l.plans);
 	list_init(&l.engines);
 	timer_init(&l.idle, loop, on_idle);
+	l.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r = start(&l, fd, listening);
 	r = r < 0 ? r : loop_run(loop);
 	return r < 0 ? err_set(e, r, "the loader's loop: %s", err_text(r)) : 0;

@@ -21,6 +21,7 @@ struct loader {
 	struct list ranks, plans, engines;
 	unsigned n_ranks, n_opening;
 	struct watch listen;
+	int spare;			/* given up for a moment to answer who came when there were no descriptors left */
 	struct timer idle;		/* nobody came */
 };
 
@@ -62,6 +63,7 @@ struct rank {
 	struct conn *conn;
 	struct list queue;		/* record */
 	unsigned n_queued;
+	struct timer end;		/* it is cut off, when nobody is busy with it any more */
 	bool writing;
 	uint8_t *open_bytes;		/* the OPEN record, which open points into */
 	struct rankmsg open;

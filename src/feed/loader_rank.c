@@ -39,13 +39,26 @@ static bool send_queue(struct rank *r)
 
 static void on_ready(struct conn *c, unsigned can, void *ctx);
 
+/* A record that does not reach its rank would be waited for without end: the connection's end is seen at once. */
+static void rank_cut_off(struct rank *r)
+{
+	r->over = true;
+	(void)timer_set(&r->end, loop_now(r->loader->loop)); /* reserved */
+}
+
+static void on_end(struct timer *t)
+{
+	struct rank *r = container_of(t, struct rank, end);
+
+	loader_rank_gone(r->loader, r);
+}
+
 static void rank_flush(struct rank *r)
 {
 	bool writing;
 
 	if (!send_queue(r)) {
-		/* The end is seen, and dealt with, by the reading side. */
-		r->over = true;
+		rank_cut_off(r);
 		return;
 	}
 	writing = !list_empty(&r->queue);
@@ -55,15 +68,21 @@ static void rank_flush(struct rank *r)
 
 static void rank_send(struct rank *r, const struct rankmsg *m, int fd)
 {
-	struct record *rec = r->over || r->n_queued >= LOADER_MAX_QUEUE ? NULL : mem_zalloc(sizeof(*rec));
+	struct record *rec;
 
-	if (!rec)
+	if (r->over)
 		return;
+	rec = r->n_queued >= LOADER_MAX_QUEUE ? NULL : mem_zalloc(sizeof(*rec));
+	if (!rec) {
+		rank_cut_off(r);
+		return;
+	}
 	list_init(&rec->list);
 	buf_init(&rec->bytes, RANKMSG_MAX_BYTES);
 	rec->fd = fd;
 	if (rankmsg_encode(m, &rec->bytes) < 0) {
 		record_free(rec);
+		rank_cut_off(r);
 		return;
 	}
 	list_add(&r->queue, &rec->list);
@@ -334,6 +353,12 @@ int rank_new(struct loader *l, int fd)
 	list_init(&r->list);
 	list_init(&r->waiting);
 	list_init(&r->queue);
+	timer_init(&r->end, l->loop, on_end);
+	e = timer_reserve(&r->end);
+	if (e < 0) {
+		mem_free(r);
+		return e;
+	}
 	e = conn_of_fd(l->loop, TAKE_FD(owned), &r->conn);
 	e = e < 0 ? e : conn_want(r->conn, CONN_READ, on_ready, r);
 	if (e < 0) {
@@ -353,6 +378,7 @@ void rank_free(struct rank *r)
 	while (!list_empty(&r->queue))
 		record_free(container_of(r->queue.next, struct record, list));
 	conn_close(r->conn);
+	timer_unreserve(&r->end);
 	spec_free(r->spec);
 	vec_release(&r->held);
 	vec_release(&r->known);

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """olddog-loader and libolddog: ranks that share one, that come, go and die, and a loader that is killed."""
 
+import hashlib
 import os
 import re
+import resource
 import select
 import signal
+import socket
+import struct
 import subprocess
 import uuid
 from pathlib import Path
@@ -41,21 +45,53 @@ class Ranks:
 
     def end(self, p, rc=0):
         out, err = p.communicate(timeout=120)
-        assert p.returncode == rc, f"{out[-1000:]}\n{err[-3000:]}"
+        assert rc is None or p.returncode == rc, f"{out[-1000:]}\n{err[-3000:]}"
         assert "Sanitizer" not in err and "runtime error" not in err
         return [line for line in out.splitlines() if line.startswith("position=")], out, err
 
     def loaders(self):
         """Pids of this job's loaders."""
-        found = []
+        found = {}
         for p in Path("/proc").glob("[0-9]*"):
             try:
                 argv = (p / "cmdline").read_bytes().split(b"\0")
+                parent = int((p / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
             if argv[0].endswith(b"olddog-loader") and self.job.encode() in argv:
-                found.append(int(p.name))
-        return found
+                found[int(p.name)] = parent
+        # A worker that is just being started looks like its parent.
+        return [pid for pid, parent in found.items() if parent not in found]
+
+
+class RudeRank:
+    """A rank's connection without its manners, by wire/rankmsg.h."""
+
+    NEXT = struct.pack("<I", 2)
+
+    def __init__(self, job):
+        name = hashlib.sha256(job.encode()).hexdigest()[:32]
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(60)
+        self.socket.connect(f"\0olddog-{os.getuid()}-{name}".encode())
+
+    @staticmethod
+    def value(tag, value):
+        return struct.pack("<HHI", tag, 0, len(value)) + value + bytes(-len(value) % 4)
+
+    def open(self, path):
+        """One epoch of one rank, all of it in one batch."""
+        self.socket.send(struct.pack("<I", 1) + self.value(1, struct.pack("<I", 1)) +
+                         self.value(3, os.fsencode(path) + b"\0") + self.value(7, struct.pack("<I", 1)) +
+                         self.value(8, struct.pack("<Q", 1000)) + self.value(0x800c, struct.pack("<Q", 1)))
+        return self.answer()
+
+    def answer(self):
+        """The type of the next record."""
+        return struct.unpack("<I", self.socket.recv(65536)[:4])[0]
+
+    def ask(self):
+        self.socket.send(self.NEXT)
 
 
 def ended(pid):
@@ -194,6 +230,33 @@ def test_batches_that_are_all_held_end_in_words(ranks, spec):
     got, _, said = ranks("-H", "-e", 0, "-m", 8 << 20, spec, rc=1)
     assert str(-105) in said and "release some, or raise the limit" in said and str(8 << 20) in said
     assert len(got) > 32
+
+
+def test_a_rank_that_does_not_read_is_cut_off(olddog, ranks, spec):
+    other = ranks.start("-i", spec)
+    assert other.stdout.readline().startswith("open")
+    rude = RudeRank(ranks.job)
+    assert rude.open(spec) == 4
+    rude.ask()
+    assert rude.answer() == 5
+    with pytest.raises((ConnectionError, BrokenPipeError)):
+        for _ in range(20000):
+            rude.ask()
+    other.stdin.write("\n" * 8)
+    assert ranks.end(other)[0] == olddog.lines("read", spec, "--digest=sample")
+
+
+def test_a_loader_without_descriptors_says_so(olddog, ranks, spec):
+    n = 100
+    first = ranks.start("-i", spec, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+    assert first.stdout.readline().startswith("open")
+    rude = [RudeRank(ranks.job) for _ in range(n)]
+    assert "no descriptors left" in ranks(spec, rc=1)[2]
+    for r in rude:
+        r.socket.close()
+    first.stdin.write("\n" * 8)
+    ranks.end(first, rc=None)
+    assert ranks(spec)[0] == olddog.lines("read", spec, "--digest=sample")
 
 
 def test_a_forked_child_is_refused(ranks, spec):
