@@ -65,6 +65,8 @@ static int take_memory(struct batch_work *b, uint64_t n)
 	b->outs = mem_calloc((n + 1) * s->engine->n_fields, sizeof(*b->outs));
 	if (!b->positions || !b->keys || !b->fors || !b->outs)
 		return -ENOMEM;
+	if (batch_room(s->engine, n) > s->engine->limits.batch_bytes)
+		return -E2BIG;
 	return slot_take(&s->slots, batch_room(s->engine, n), &b->out.slot);
 }
 
@@ -111,6 +113,13 @@ static void charge(struct batch_work *b, uint64_t before, uint64_t after)
 {
 	b->n_bytes += after - before;
 	b->stream->engine->slot_bytes += after - before;
+}
+
+bool batch_may_grow(const struct batch_work *b, uint64_t n_bytes)
+{
+	uint64_t limit = b->stream->engine->limits.batch_bytes;
+
+	return b->n_bytes <= limit && n_bytes <= limit - b->n_bytes;
 }
 
 void batch_out_set(struct batch_work *b, unsigned field, uint32_t index, struct sample_out out)
@@ -162,8 +171,8 @@ static int take_room(struct batch_work *b, uint64_t n, uint64_t *ret_offset)
 	uint64_t at = align_up(h->n_bytes), before = slot->n_bytes;
 	int r;
 
-	if (n > INT64_MAX / 2)
-		return -ENOMEM;
+	if (n > b->stream->engine->limits.batch_bytes || at + n > b->stream->engine->limits.batch_bytes)
+		return -E2BIG;
 	r = slot_grow(&b->stream->slots, slot, at + n);
 	if (r < 0)
 		return r;
@@ -284,9 +293,9 @@ static int put_array(struct batch_work *b, unsigned field, bool stack, struct ba
 		return r;
 	for (unsigned k = 0; k < 3; k++)
 		if (__builtin_mul_overflow(one, dims[k], &one))
-			return -ENOMEM;
+			return -E2BIG;
 	if (__builtin_mul_overflow(one, (uint64_t)b->out.head.n, &h->data_bytes))
-		return -ENOMEM;
+		return -E2BIG;
 	h->n_dims = 4;
 	memcpy(h->dims + 1, dims, sizeof(dims));
 	r = take_room(b, h->data_bytes, &h->data_offset);
@@ -341,6 +350,15 @@ static int put_head(struct batch_work *b)
 	return r;
 }
 
+int batch_failed(const struct engine *g, uint64_t n, int r, struct err *e)
+{
+	if (r == -E2BIG)
+		return err_set(e, r, "a batch of %llu samples takes more than %llu bytes, half of this host's memory; ask for "
+			"fewer samples or smaller pictures (`collate: pad` gives each the sides of the largest)",
+			(unsigned long long)n, (unsigned long long)g->limits.batch_bytes);
+	return err_set(e, r, "a batch of %llu samples: %s", (unsigned long long)n, err_text(r));
+}
+
 int batch_collate(struct batch_work *b, struct err *e)
 {
 	int r = 0;
@@ -351,5 +369,5 @@ int batch_collate(struct batch_work *b, struct err *e)
 	r = r < 0 ? r : put_extra(b);
 	r = r < 0 ? r : put_head(b);
 	outs_free(b);
-	return r < 0 && e->code == 0 ? err_set(e, r, "a batch of %u samples: %s", b->out.head.n, err_text(r)) : r;
+	return r < 0 && e->code == 0 ? batch_failed(b->stream->engine, b->out.head.n, r, e) : r;
 }

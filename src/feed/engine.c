@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "feed/program.h"
@@ -27,10 +28,16 @@ static unsigned n_processors(void)
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? MAX(1, (unsigned)CPU_COUNT(&set)) : 1;
 }
 
+static uint64_t half_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+}
+
 void engine_limits_default(struct engine_limits *l, unsigned n_workers)
 {
 	l->slot_bytes = l->slot_bytes ? l->slot_bytes : 512ull << 20;
 	l->max_bytes = l->max_bytes ? l->max_bytes : 4ull << 30;
+	l->batch_bytes = l->batch_bytes ? l->batch_bytes : half_of_memory();
 	l->read_bytes = l->read_bytes ? l->read_bytes : 128ull << 20;
 	l->max_ahead = l->max_ahead ? l->max_ahead : 16;
 	l->n_items = l->n_items ? l->n_items : MIN(64 + 32 * n_workers, 2048u);

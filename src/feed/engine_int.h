@@ -189,6 +189,10 @@ void *batch_place(const struct batch_work *b, unsigned field, uint32_t index);
 struct sample_out *batch_out(const struct batch_work *b, unsigned field, uint32_t index);
 /* Takes out.p (mem_free); what was there before, of an earlier attempt, is freed. */
 void batch_out_set(struct batch_work *b, unsigned field, uint32_t index, struct sample_out out);
+/* Whether what a sample brings still fits the limit of a batch. */
+bool batch_may_grow(const struct batch_work *b, uint64_t n_bytes);
+/* Words for a batch of n samples that could not be made. Returns r. */
+int batch_failed(const struct engine *g, uint64_t n, int r, struct err *e);
 /* Lays out what is not fixed, and writes the head. */
 int batch_collate(struct batch_work *b, struct err *e);
 

@@ -8,6 +8,9 @@ static bool may_start(const struct policy_state *s, const struct policy_stream *
 		return false;
 	if (s->n_items == 0)
 		return true;
+	/* Batches opened ahead turned out larger than was guessed: first comes what is waited for. */
+	if (t->item_lead > 0 && s->slot_bytes > s->limits.max_bytes)
+		return false;
 	return s->n_items < s->limits.n_items && s->read_bytes < s->limits.read_bytes &&
 		t->item_bytes <= s->limits.read_bytes - s->read_bytes;
 }

@@ -93,6 +93,8 @@ static int put_free_image(struct item_field *f, const struct engine_field *ef, c
 	struct sample_out out = {.dims = {w->h, w->w, w->c}};
 
 	out.n_bytes = (uint64_t)w->h * w->w * w->c * dtype_bytes(ef->recipe->dtype);
+	if (!batch_may_grow(f->item->batch, out.n_bytes))
+		return -E2BIG;
 	out.p = mem_alloc(out.n_bytes);
 	if (!out.p)
 		return -ENOMEM;
@@ -109,13 +111,21 @@ static void put_image(struct item_field *f, const struct work *w)
 	struct item *it = f->item;
 	unsigned k = index_of(f);
 	const struct engine_field *ef = &engine_of(it)->fields[k];
+	struct err e = {0};
+	int r = 0;
 
 	if (!shape_right(ef, w))
 		item_fail(it, E_PROTOCOL, "a worker gave %ux%ux%u for field %s", w->h, w->w, w->c, ef->recipe->name);
 	else if (ef->fixed)
 		finish_copy(&ef->finish, w->pixels, w->h, w->w, w->c, batch_place(it->batch, k, it->index));
-	else if (put_free_image(f, ef, w) < 0)
-		item_fail(it, -ENOMEM, "no memory for %ux%ux%u pixels of field %s", w->h, w->w, w->c, ef->recipe->name);
+	else
+		r = put_free_image(f, ef, w);
+	if (r == -E2BIG) {
+		batch_failed(engine_of(it), it->batch->out.head.n, r, &e);
+		item_fail(it, r, "%.*s", (int)sizeof(it->words) - 1, e.words);
+	} else if (r < 0) {
+		item_fail(it, r, "no memory for %ux%ux%u pixels of field %s", w->h, w->w, w->c, ef->recipe->name);
+	}
 }
 
 static void decode_done(struct work *w);

@@ -33,7 +33,8 @@ void item_read_again(struct timer *t)
 /* Reasons that pass. */
 static bool passes(int r)
 {
-	return r == -EIO || r == -EAGAIN || r == -EINTR || r == -ETIMEDOUT || r == -ECONNRESET || r == -EBUSY;
+	return r == -EIO || r == -EAGAIN || r == -EINTR || r == -ETIMEDOUT || r == -ECONNRESET || r == -EBUSY ||
+		r == -EMFILE || r == -ENFILE;
 }
 
 /* What has come stays; the rest is asked for. */

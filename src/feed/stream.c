@@ -84,6 +84,7 @@ static int open_batch(struct stream *s, const struct batch *global)
 {
 	uint64_t from, to, left = s->conf.n_samples - s->n_opened_samples;
 	struct batch_work *b;
+	struct err e = {0};
 	bool cut;
 	int r;
 
@@ -92,8 +93,11 @@ static int open_batch(struct stream *s, const struct batch *global)
 	cut = s->conf.n_samples && to - from > left;
 	to = cut ? from + left : to;
 	r = batch_work_new(s, global, from, to - from, &b);
-	if (r < 0)
+	if (r < 0) {
+		batch_failed(s->engine, to - from, r, &e);
+		stream_fail(s, r, e.words);
 		return r;
+	}
 	b->out.head.number = number_of(s, global);
 	list_add(&s->opened, &b->list);
 	s->n_ahead++;
@@ -117,7 +121,7 @@ void stream_open_batch(struct stream *s)
 	if (r == E_END)
 		s->at_end = true;
 	else if (r < 0)
-		stream_fail(s, r, err_text(r));
+		stream_fail(s, r, r == -ERANGE ? "there are no positions left: they end at 2^62" : err_text(r));
 	if (r < 0)
 		stream_tell(s);
 }

@@ -162,5 +162,23 @@ def test_names_of_any_bytes_come_through_json(olddog, media, tmp_path):
     assert [x["sha256"] for x in lines] == [re.search("sha256=([0-9a-f]+)", x).group(1) for x in text]
 
 
+def test_few_descriptors_are_waited_for_or_told(olddog, plan):
+    seen = set()
+    for n in range(4, 80, 4):
+        rc, out, said = run(olddog, "read", plan[1], "--digest=sample",
+                            before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+        if rc == 127:  # not even its libraries could be opened
+            continue
+        assert (rc == 0 and out.splitlines() == plan[2]) or (rc == 1 and "Too many open files" in said), said
+        assert said == "" or not said.startswith("olddog: Too many")
+        seen.add(rc)
+    assert seen == {0, 1}
+
+
+def test_the_end_of_all_positions_is_told(olddog, plan):
+    said = olddog("read", plan[1], "--from", (1 << 62) - 1, "--epochs", 0, rc=1).stderr
+    assert "no positions left" in said
+
+
 def test_a_long_pattern_does_not_push_the_reason_out(olddog):
     assert "longer than 4096 bytes or has more than 16 braces" in olddog("read", "/x/" + "{a,b}" * 700, rc=1).stderr

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -20,6 +21,7 @@ struct run {
 	struct stream *stream;
 	uint64_t n;
 	int r;
+	struct err err;
 	bool ended, closed;
 };
 
@@ -36,6 +38,7 @@ static void take(void *ctx)
 			return;
 		if (r < 0) {
 			assert_true(e.words[0]);
+			run->err = e;
 			run->r = r;
 			run->ended = true;
 			return;
@@ -51,10 +54,11 @@ static void on_closed(void *ctx)
 }
 
 /* What the engine's parts give up for good, or the end. */
-static int run_once(struct plan *plan)
+static int run_within(struct plan *plan, uint64_t batch_bytes, struct err *ret_words)
 {
 	struct run run = {.r = -ENOMEM};
-	struct engine_conf conf = {.plan = plan, .n_workers = 1, .spawn = worker_serve_spawn, .kill = worker_serve_kill};
+	struct engine_conf conf = {.plan = plan, .n_workers = 1, .spawn = worker_serve_spawn, .kill = worker_serve_kill,
+		.limits = {.batch_bytes = batch_bytes}};
 	struct stream_conf sc = {.dp_size = 1, .n_epochs = 1, .n_samples = N_SAMPLES, .ready = take, .ctx = &run};
 	struct err e = {0};
 
@@ -68,10 +72,38 @@ static int run_once(struct plan *plan)
 		assert_int_equal(loop_run_until(run.loop, &run.closed), 0);
 	}
 	loop_free(run.loop);
-	assert_true(run.r == -ENOMEM || run.r == E_WORKER_DIED || run.r == E_END);
 	if (run.r == E_END)
 		assert_int_equal(run.n, N_SAMPLES);
+	*ret_words = run.err;
 	return run.r;
+}
+
+static int run_once(struct plan *plan)
+{
+	struct err words;
+	int r = run_within(plan, 0, &words);
+
+	assert_true(r == -ENOMEM || r == E_WORKER_DIED || r == E_END);
+	return r;
+}
+
+/* Wherever it is noticed: at the batch's opening, at a sample, or when all are put together. */
+static void a_batch_past_its_limit_is_an_error_that_says_so(void **state)
+{
+	struct store *data = tiny_data();
+	struct plan *plan = tiny_plan();
+	struct err words;
+	unsigned n_refused = 0;
+	uint64_t limit = 1;
+
+	for (; run_within(plan, limit, &words) != E_END; limit += 1 + limit / 16, n_refused++) {
+		assert_int_equal(words.code, -E2BIG);
+		assert_non_null(strstr(words.words, "half of this host's memory"));
+		assert_true(limit < 1 << 30);
+	}
+	assert_true(n_refused > 10);
+	plan_free(plan);
+	store_unref(data);
 }
 
 static void a_run_survives_the_failure_of_any_allocation(void **state)
@@ -94,7 +126,10 @@ static void a_run_survives_the_failure_of_any_allocation(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(a_run_survives_the_failure_of_any_allocation)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_survives_the_failure_of_any_allocation),
+		cmocka_unit_test(a_batch_past_its_limit_is_an_error_that_says_so),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

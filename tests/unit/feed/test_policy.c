@@ -55,6 +55,17 @@ static void the_stream_with_the_least_ahead_goes_first(void **state)
 	assert_int_equal(a.verb, POLICY_START);
 }
 
+static void samples_of_later_batches_wait_while_memory_is_over_its_limit(void **state)
+{
+	struct policy_stream s = {.has_item = true, .item_lead = 1, .item_bytes = 5, .n_ahead = 2};
+	const struct policy_state over = {.slot_bytes = 2001, .n_items = 1}, at = {.slot_bytes = 2000, .n_items = 1};
+
+	assert_int_equal(next(over, &s, 1).verb, POLICY_WAIT);
+	assert_int_equal(next(at, &s, 1).verb, POLICY_START);
+	s.item_lead = 0;
+	assert_int_equal(next(over, &s, 1).verb, POLICY_START);
+}
+
 static void encoded_bytes_are_bounded_but_never_the_last(void **state)
 {
 	const struct policy_stream s = {.has_item = true, .item_bytes = 60}, huge = {.has_item = true, .item_bytes = 1 << 20};
@@ -107,6 +118,7 @@ int main(void)
 		cmocka_unit_test(nothing_to_do_is_wait),
 		cmocka_unit_test(samples_come_before_further_batches),
 		cmocka_unit_test(the_stream_with_the_least_ahead_goes_first),
+		cmocka_unit_test(samples_of_later_batches_wait_while_memory_is_over_its_limit),
 		cmocka_unit_test(encoded_bytes_are_bounded_but_never_the_last),
 		cmocka_unit_test(nothing_overtakes_a_sample_that_waits_for_room),
 		cmocka_unit_test(prefetch_ends_at_the_slots_limit),
