@@ -118,9 +118,12 @@ static int check_version(int fd, const struct store_file *file)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	stat_of(&st, &now);
+	/* What has become a directory or a FIFO has changed, too. */
+	if (store_is_stale(file, now.file.version))
+		return -ESTALE;
 	if (now.kind != STORE_FILE)
 		return now.kind == STORE_DIR ? -EISDIR : -EINVAL;
-	return store_is_stale(file, now.file.version) ? -ESTALE : 0;
+	return 0;
 }
 
 static void forget_bytes(struct store_req *req, int r)

@@ -101,6 +101,24 @@ def test_a_digit_that_changed_in_a_plan_is_noticed(olddog, plan):
     assert olddog.lines("read", plan[1], "--digest=sample") == plan[2]
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.write_bytes(b"x")],
+                         ids=["fifo", "folder", "file"])
+def test_data_that_is_replaced_under_a_reader_is_told(olddog, set_shards, tmp_path, make):
+    data = tmp_path / "data"
+    shutil.copytree(set_shards[0], data)
+    spec = write_spec(tmp_path, f"{data}/*.tar")
+    olddog("plan", spec, "-o", "p.plan")
+    lines = olddog.lines("read", "p.plan", "--epochs", 2, "--digest=sample")
+    reader = olddog.start("read", "p.plan", "--epochs", 0, "--digest=sample")
+    first = reader.read_line()
+    (data / "00003.tar").unlink()
+    make(data / "00003.tar")
+    rc, out, said = reader.wait()
+    assert rc == 1 and "00003.tar has changed since the plan was made; make the plan again" in said
+    got = (first + out).splitlines()
+    assert got[:len(lines)] == lines[:len(got)]
+
+
 def test_files_of_two_plans_do_not_mix(olddog, plan, set_shards, tmp_path):
     other = write_spec(tmp_path, f"{set_shards[0]}/0000[0-4].tar", "sequential")
     olddog("plan", other, "-o", "other.plan")
