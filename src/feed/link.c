@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -136,14 +137,23 @@ static int connect_private(struct link *l, struct err *e)
 	return r < 0 ? err_set(e, r, "a connection: %s", err_text(r)) : 0;
 }
 
-/* 0, or -ECONNREFUSED: nobody listens. */
-static int connect_once(struct link *l, const char *job, struct err *e)
+/* A connecting waits while as many others do as the name's owner lets wait; with no time left, not at all. */
+static int limit_wait(int fd, uint64_t deadline_ns)
+{
+	int ms = ms_left(deadline_ns);
+	struct timeval t = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	return ms > 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t)) < 0 ? -errno : 0;
+}
+
+/* 0, -ECONNREFUSED: nobody listens, or -EAGAIN: whoever does takes no more. */
+static int connect_once(struct link *l, const char *job, uint64_t deadline_ns, struct err *e)
 {
 	struct sockaddr_un addr;
 	socklen_t n = job_address(job, &addr);
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	if (fd < 0)
+	if (fd < 0 || limit_wait(fd, deadline_ns) < 0)
 		return err_set(e, -errno, "a socket: %s", err_text(-errno));
 	if (connect(fd, (struct sockaddr *)&addr, n) < 0)
 		return err_set(e, -errno, "connecting to the loader of job %s: %s", job, err_text(-errno));
@@ -151,6 +161,11 @@ static int connect_once(struct link *l, const char *job, struct err *e)
 		return err_set(e, -EACCES, "the loader of job %s is another user's: somebody took its name; set OLDDOG_JOB",
 			job);
 	return adopt(l, TAKE_FD(fd));
+}
+
+static int out_of_time(const char *job, struct err *e)
+{
+	return err_set(e, -ETIMEDOUT, "no olddog-loader of job %s answered in time", job);
 }
 
 int link_connect(struct link *l, const char *job, uint64_t deadline_ns, struct err *e)
@@ -161,8 +176,8 @@ int link_connect(struct link *l, const char *job, uint64_t deadline_ns, struct e
 		return connect_private(l, e);
 	for (unsigned i = 0; i < MAX_ELECTIONS && r == -ECONNREFUSED; i++) {
 		if (ms_left(deadline_ns) == 0)
-			return err_set(e, -ETIMEDOUT, "no olddog-loader of job %s answered in time", job);
-		r = connect_once(l, job, e);
+			return out_of_time(job, e);
+		r = connect_once(l, job, deadline_ns, e);
 		if (r == -EINTR || r == -ECONNREFUSED) {
 			int s = r == -EINTR ? r : start_loader("--job", job, -1, e);
 
@@ -170,7 +185,9 @@ int link_connect(struct link *l, const char *job, uint64_t deadline_ns, struct e
 				return s;
 		}
 	}
-	return r;
+	if (r == -ECONNREFUSED)
+		return err_set(e, r, "the name of job %s is taken by somebody who does not listen; set OLDDOG_JOB", job);
+	return r == -EAGAIN ? out_of_time(job, e) : r;
 }
 
 /* Talking. */

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -38,6 +39,8 @@ static int accept_one(int listening)
 	return accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
+static const char no_descriptors[] = "olddog-loader has no descriptors left for another rank; raise the limit (ulimit -n)";
+
 static void refuse(int fd, const char *words)
 {
 	const struct rankmsg m = {.type = RANKMSG_FAIL, .code = -EMFILE, .over = true, .words = words};
@@ -55,9 +58,17 @@ static void refuse_without_descriptors(struct loader *l, int listening)
 
 	fd_closep(&l->spare);
 	fd = accept_one(listening);
-	refuse(fd, "olddog-loader has no descriptors left for another rank; raise the limit (ulimit -n)");
+	refuse(fd, no_descriptors);
 	fd_closep(&fd);
 	l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Half of the descriptors are for data, slots and workers: strangers must not take those from the ranks that are there. */
+static bool has_room(const struct loader *l)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 || l->n_ranks < limit.rlim_cur / 2;
 }
 
 static void on_connection(struct watch *w, uint32_t revents)
@@ -69,13 +80,14 @@ static void on_connection(struct watch *w, uint32_t revents)
 		refuse_without_descriptors(l, w->fd);
 	if (fd < 0 || job_peer_check(fd) < 0)
 		return;
-	if (l->n_ranks >= LOADER_MAX_RANKS) {
-		refuse(fd, "olddog-loader has as many ranks as it can");
+	if (l->n_ranks >= LOADER_MAX_RANKS || !has_room(l)) {
+		refuse(fd, has_room(l) ? "olddog-loader has as many ranks as it can" : no_descriptors);
 		return;
 	}
+	if (rank_new(l, TAKE_FD(fd)) < 0)
+		return;
 	timer_clear(&l->idle);
-	if (rank_new(l, TAKE_FD(fd)) == 0)
-		l->n_ranks++;
+	l->n_ranks++;
 }
 
 static void on_idle(struct timer *t)
@@ -96,6 +108,17 @@ static int start(struct loader *l, int fd, int listening)
 	return r < 0 ? r : timer_set(&l->idle, loop_now(l->loop) + IDLE_NS);
 }
 
+/* The usual soft limit is for programs that select(). */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int loader_run(int fd, int listening, struct err *e)
 {
 	AUTO(loop) struct loop *loop = NULL;
@@ -112,6 +135,7 @@ int loader_run(int fd, int listening, struct err *e)
 	list_init(&l.plans);
 	list_init(&l.engines);
 	timer_init(&l.idle, loop, on_idle);
+	raise_limit();
 	l.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r = start(&l, fd, listening);
 	r = r < 0 ? r : loop_run(loop);

@@ -7,6 +7,8 @@
 
 #include "base/str.h"
 
+#define RECORDS_A_TURN 16
+
 static void rank_serve(void *ctx);
 
 /* Sending. */
@@ -335,8 +337,9 @@ static void on_ready(struct conn *c, unsigned can, void *ctx)
 
 	if (can & CONN_WRITE)
 		rank_flush(r);
+	/* Who asks without end lets the others have their turn. */
 	if (can & CONN_READ)
-		while (receive(r))
+		for (unsigned n = 0; n < RECORDS_A_TURN && receive(r); n++)
 			;
 }
 
