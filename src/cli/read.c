@@ -24,7 +24,7 @@ static struct {
 	const char *digest, *out, *state;
 	struct opt_texts fields;
 	bool json;
-} opts = {.dp_size = 1, .from = UINT64_MAX, .n_epochs = 1};
+} opts = {.dp_size = 1, .from = UINT64_MAX, .batch = UINT64_MAX, .n_epochs = 1};
 
 static const struct opt table[] = {
 	{"dp-rank", 0, OPT_U64, &opts.dp_rank, "R", "data-parallel rank (default 0)"},
@@ -81,6 +81,10 @@ static int check_usage(struct run *run)
 	if (opts.dp_size < 1 || opts.dp_size > UINT32_MAX || opts.dp_rank >= opts.dp_size) {
 		log_error("--dp-rank %llu --dp-size %llu: ranks go from 0 to dp-size - 1",
 			(unsigned long long)opts.dp_rank, (unsigned long long)opts.dp_size);
+		return CMD_USAGE;
+	}
+	if (opts.batch == 0) {
+		log_error("--batch 0: a batch has at least one sample");
 		return CMD_USAGE;
 	}
 	if (opts.n_workers > 1024) {
@@ -241,7 +245,7 @@ static int open_engine(struct run *run, struct err *e)
 		.uncollated = run->digest == DIGEST_SAMPLE || (opts.out && !run->digest),
 		.n_workers = (unsigned)opts.n_workers, .worker_time_ns = MIN(opts.time_limit_s, 86400u) * NS_PER_S};
 	struct stream_conf sc = {.dp_rank = (uint32_t)opts.dp_rank, .dp_size = (uint32_t)opts.dp_size,
-		.global_batch = opts.batch, .consumed = opts.from == UINT64_MAX ? 0 : opts.from,
+		.global_batch = opts.batch == UINT64_MAX ? 0 : opts.batch, .consumed = opts.from == UINT64_MAX ? 0 : opts.from,
 		.n_epochs = opts.n_epochs, .n_samples = opts.n_samples, .ready = take, .ctx = run};
 	int r = engine_new(&conf, &run->engine, e);
 

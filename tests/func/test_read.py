@@ -233,6 +233,7 @@ def test_the_page_names_every_option(olddog):
         assert name in page or name == "--help"
 
 
-@pytest.mark.parametrize("args", [("--digest=md5",), ("--dp-rank", 3, "--dp-size", 3), ("--workers", 99999)])
+@pytest.mark.parametrize("args", [("--digest=md5",), ("--dp-rank", 3, "--dp-size", 3), ("--workers", 99999),
+                                  ("--batch", 0)])
 def test_wrong_usage_is_2(olddog, media, args):
     assert olddog("read", media / "set", *args, rc=2).stderr
