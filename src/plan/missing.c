@@ -10,6 +10,8 @@
 #include "plan/index.h"
 #include "plan/segment.h"
 
+#define FROM_BYTES 4096u
+
 struct missing {
 	struct index *x;
 	const struct spec *spec;
@@ -37,6 +39,20 @@ static bool shard_has_field(const struct missing *m, unsigned field)
 	return false;
 }
 
+static int refuse_missing(const struct missing *m, unsigned field, const char *title, const char *key)
+{
+	const struct spec_field *f = &m->spec->fields[field];
+	AUTO_BUF struct buf from;
+
+	buf_init(&from, FROM_BYTES);
+	for (unsigned i = 0; i < f->n_from; i++)
+		buf_printf(&from, "%s%s", i ? " " : "", f->from[i]);
+	if (from.r < 0)
+		return from.r;
+	return err_set(m->e, E_SPEC, "%s:%s has no %s (from: %.64s), and on_missing is fail; `skip` leaves such samples out, "
+		"`empty` keeps them", title, key, m->spec->recipe.fields[field].name, (const char *)from.ptr);
+}
+
 static int note_missing(struct missing *m, uint32_t sample, unsigned field)
 {
 	struct plan_missing *stat = &m->x->stats.missing[field];
@@ -52,8 +68,7 @@ static int note_missing(struct missing *m, uint32_t sample, unsigned field)
 		snprintf(stat->first, sizeof(stat->first), "%s:%s", title, shown);
 	if (m->spec->fields[field].on_missing != ON_MISSING_FAIL)
 		return 0;
-	return err_set(m->e, E_SPEC, "%s:%s has no %s (none of what the field is from), and on_missing is fail; `skip` "
-		"leaves such samples out, `empty` keeps them", title, shown, m->spec->recipe.fields[field].name);
+	return refuse_missing(m, field, title, shown);
 }
 
 static int sample_check(struct missing *m, uint32_t i)

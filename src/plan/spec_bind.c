@@ -6,6 +6,7 @@
 #include "plan/spec_table.h"
 
 #define FORM_BYTES 256u
+#define KEYS_BYTES 1024u
 
 static void *at(const struct spec_key *k, void *to)
 {
@@ -24,21 +25,40 @@ int spec_refuse_value(struct spec_in *in, const struct spec_key *k, const struct
 		in, n->line, "`%s` is %s; write %s", k->name, spec_show_node(n).text, (char *)form.ptr);
 }
 
-static int refuse_unknown(struct spec_in *in, const char *section, const struct spec_node *n)
+/* What may have been meant; NULL when nothing is so near that naming it would help. */
+static const struct spec_key *nearest_key(const char *section, struct str name)
 {
 	const struct spec_key *nearest = NULL;
-	size_t best = SIZE_MAX;
+	size_t best = MAX(2, name.n / 3) + 1;
 
 	for (const struct spec_key *k = spec_key_next(section, NULL); k; k = spec_key_next(section, k)) {
-		size_t far = str_distance(n->key, str_of(k->name));
+		size_t far = str_distance(name, str_of(k->name));
 
-		if (!nearest || far < best) {
+		if (far < best) {
 			nearest = k;
 			best = far;
 		}
 	}
-	return spec_refuse(in, n->line, "%s is not a key here; the nearest is `%s`", spec_show(n->key).text,
-		nearest->name);
+	return nearest;
+}
+
+static int refuse_unknown(struct spec_in *in, const char *section, const struct spec_node *n)
+{
+	const struct spec_key *nearest = nearest_key(section, n->key);
+	struct buf AUTO_BUF keys;
+
+	buf_init(&keys, KEYS_BYTES);
+	if (nearest)
+		return spec_refuse(in, n->line, "%s is not a key here; the nearest is `%s`", spec_show(n->key).text,
+			nearest->name);
+	for (const struct spec_key *k = spec_key_next(section, NULL); k; k = spec_key_next(section, k)) {
+		if (k->type)
+			buf_printf(&keys, "%s%s", keys.n ? ", " : "", k->name);
+	}
+	if (keys.r < 0)
+		return keys.r;
+	return spec_refuse(in, n->line, "%s is not a key here; those that are: %.*s", spec_show(n->key).text, (int)keys.n,
+		(const char *)keys.ptr);
 }
 
 int spec_key_of(
