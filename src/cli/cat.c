@@ -2,6 +2,7 @@
 /* olddog cat: files of any store to stdout: the bytes of one version, or an error. */
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "cli/verbs.h"
 #include "store/store.h"
@@ -20,17 +21,9 @@ static const struct opt table[] = {
 
 static int write_out(const uint8_t *p, size_t n, struct err *e)
 {
-	while (n) {
-		ssize_t r = write(STDOUT_FILENO, p, n);
+	int r = fd_write_all(STDOUT_FILENO, p, n);
 
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return err_set(e, -errno, "stdout: %s", err_text(-errno));
-		p += r;
-		n -= (size_t)r;
-	}
-	return 0;
+	return r < 0 ? err_set(e, r, "stdout: %s", err_text(r)) : 0;
 }
 
 static int copy_out(struct store *s, const char *path, const struct store_file *file, struct err *e)

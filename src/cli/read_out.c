@@ -2,11 +2,11 @@
 /* What `olddog read` does with a batch. */
 #include "cli/read_out.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/str.h"
 #include "cli/cmd.h"
 #include "feed/digest.h"
@@ -110,25 +110,6 @@ int read_print_digest(enum read_digest digest, bool json, const struct stream_ba
 	return check_output(e);
 }
 
-static int write_file(const char *path, const struct buf *content)
-{
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
-	for (size_t at = 0; fd >= 0 && at < content->n;) {
-		ssize_t n = write(fd, content->ptr + at, content->n - at);
-
-		if (n < 0 && errno != EINTR) {
-			/* Half a sample would pass for one. */
-			int r = -errno;
-
-			unlink(path);
-			return r;
-		}
-		at += n > 0 ? (size_t)n : 0;
-	}
-	return fd < 0 ? -errno : 0;
-}
-
 static int write_field(const char *dir, const struct stream_batch *b, const struct batch_field *f, uint32_t i,
 	struct err *e)
 {
@@ -143,7 +124,7 @@ static int write_field(const char *dir, const struct stream_batch *b, const stru
 	buf_init(&file, SIZE_MAX / 2);
 	r = path ? sample_view(&b->head, b->slot->p, f, i, &scratch, &v) : -ENOMEM;
 	r = r < 0 ? r : npy_write(&v, &file);
-	r = r < 0 ? r : write_file(path, &file);
+	r = r < 0 ? r : file_make(path, file.ptr, file.n);
 	return r < 0 ? err_set(e, r, "%s: %s", path ? path : dir, err_text(r)) : 0;
 }
 

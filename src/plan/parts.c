@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/vec.h"
 #include "plan/segment.h"
 
@@ -21,7 +22,6 @@ struct part {
 
 struct parts {
 	int dir;		/* -1: memory */
-	bool writes;
 	char *name;
 	const char *prefix;	/* static */
 	VEC(struct part) all;
@@ -190,54 +190,20 @@ int parts_create(const char *dir, const char *prefix, struct parts **ret, struct
 		return r;
 	/* One lock for both kinds: the one who makes a plan creates its parts first. */
 	if (strcmp(prefix, "part") == 0) {
-		if (flock(p->dir, LOCK_EX | LOCK_NB) < 0)
-			return err_set(e, -EBUSY, "%s: another process is making this plan", dir);
+		if (flock(p->dir, LOCK_EX | LOCK_NB) < 0) {
+			r = -errno;
+			return r == -EWOULDBLOCK ? err_set(e, -EBUSY, "%s: another process is making this plan", dir) :
+				err_set(e, r, "%s: cannot lock the plan's directory: %s", dir, err_text(r));
+		}
 		r = dir_check_ours(p, e);
 	}
 	if (r == 0)
 		r = parts_open_all(p, O_RDWR, e);
-	p->writes = true;
 	if (r == 0 && p->all.n == 0)
 		r = part_open_next(p, O_RDWR | O_CREAT, e);
 	if (r < 0)
 		return r;
 	*ret = TAKE(p);
-	return 0;
-}
-
-static int pread_all(int fd, void *to, size_t n, uint64_t offset)
-{
-	uint8_t *p = to;
-
-	while (n > 0) {
-		ssize_t got = pread(fd, p, n, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got < 0 ? -errno : -ENODATA;
-		p += got;
-		n -= (size_t)got;
-		offset += (size_t)got;
-	}
-	return 0;
-}
-
-static int pwrite_all(int fd, const void *from, size_t n, uint64_t offset)
-{
-	const uint8_t *p = from;
-
-	while (n > 0) {
-		ssize_t put = pwrite(fd, p, n, (off_t)offset);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		p += put;
-		n -= (size_t)put;
-		offset += (size_t)put;
-	}
 	return 0;
 }
 
@@ -252,7 +218,7 @@ static int segment_load(const struct part *part, uint64_t offset, void **ret, ui
 
 	if (part->n_bytes - offset < sizeof(head))
 		return 0;
-	r = pread_all(part->fd, head, sizeof(head), offset);
+	r = fd_pread_all(part->fd, head, sizeof(head), offset);
 	if (r < 0)
 		return r;
 	if (segment_peek(head, sizeof(head), &n) < 0 || n > part->n_bytes - offset)
@@ -260,7 +226,7 @@ static int segment_load(const struct part *part, uint64_t offset, void **ret, ui
 	bytes = mem_alloc(n);
 	if (!bytes)
 		return -ENOMEM;
-	r = pread_all(part->fd, bytes, n, offset);
+	r = fd_pread_all(part->fd, bytes, n, offset);
 	if (r < 0)
 		return r;
 	if (segment_open(bytes, n, &s) < 0)
@@ -336,7 +302,7 @@ int parts_append(struct parts *p, const void *bytes, uint32_t n, struct part_ref
 			return r;
 		part = &p->all.ptr[p->all.n - 1];
 	}
-	r = pwrite_all(part->fd, bytes, n, part->n_bytes);
+	r = fd_pwrite_all(part->fd, bytes, n, part->n_bytes);
 	if (r < 0)
 		return err_set(e, r, "%s/%s-%04u: cannot write: %s", p->name, p->prefix, (unsigned)p->all.n - 1, err_text(r));
 	*ret = (struct part_ref){part->n_bytes, (uint32_t)p->all.n - 1, n};
@@ -366,7 +332,7 @@ int parts_read(struct parts *p, const struct part_ref *ref, void **ret, struct e
 	if (!bytes)
 		return -ENOMEM;
 	if (!part->memory) {
-		r = pread_all(part->fd, bytes, ref->n_bytes, ref->offset);
+		r = fd_pread_all(part->fd, bytes, ref->n_bytes, ref->offset);
 		if (r < 0)
 			return err_set(e, r == -ENODATA ? E_FORMAT : r, "%s/%s-%04u: %s", p->name, p->prefix, ref->part,
 				r == -ENODATA ? "was cut short: make the plan again" : err_text(r));

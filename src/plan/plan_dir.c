@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "plan/plan_own.h"
 
@@ -32,23 +33,6 @@ bool plan_dir_is(const char *path)
 	return exists_in(path, "plan.json") || exists_in(path, "part-0000");
 }
 
-static int write_all(int fd, const void *bytes, size_t n)
-{
-	const uint8_t *p = bytes;
-
-	while (n > 0) {
-		ssize_t put = write(fd, p, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -errno;
-		p += put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
-
 /* The whole file, or the old one: a temporary file, synced, renamed. */
 static int file_publish(int dir, const char *name, const void *p, size_t n)
 {
@@ -60,7 +44,7 @@ static int file_publish(int dir, const char *name, const void *p, size_t n)
 	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
 		return -errno;
-	r = write_all(fd, p, n);
+	r = fd_write_all(fd, p, n);
 	if (r == 0 && (fsync(fd) < 0 || renameat(dir, temporary, dir, name) < 0))
 		r = -errno;
 	if (r < 0)
@@ -194,7 +178,7 @@ static int file_read(const char *dir, const char *name, uint64_t max, void **ret
 	AUTO_FREE char *path = mem_printf("%s/%s", dir, name), *bytes = NULL;
 	AUTO_CLOSE int fd = -1;
 	struct stat st;
-	size_t n = 0;
+	int r;
 
 	if (!path)
 		return -ENOMEM;
@@ -206,20 +190,12 @@ static int file_read(const char *dir, const char *name, uint64_t max, void **ret
 	bytes = mem_alloc((size_t)st.st_size + 1);
 	if (!bytes)
 		return -ENOMEM;
-	while (n < (size_t)st.st_size) {
-		ssize_t got = read(fd, bytes + n, (size_t)st.st_size - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		n += (size_t)got;
-	}
-	bytes[n] = '\0';
+	r = fd_pread_all(fd, bytes, (size_t)st.st_size, 0);
+	if (r < 0)
+		return r;
+	bytes[st.st_size] = '\0';
 	*ret = TAKE(bytes);
-	*ret_n = n;
+	*ret_n = (size_t)st.st_size;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "store/path.h"
 
@@ -19,19 +20,11 @@ bool publish_is_temporary(const char *name)
 	return str_starts(str_of(name), TEMPORARY_PREFIX);
 }
 
-static int write_full(int fd, const uint8_t *p, size_t n)
+static int write_full(int fd, const void *p, size_t n)
 {
-	while (n) {
-		ssize_t r = write(fd, p, MIN(n, 1u << 30));
+	int r = fd_write_all(fd, p, n);
 
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -errno;
-		p += r;
-		n -= (size_t)r;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
 /* A new file in the directory, with the bytes on the disk. */

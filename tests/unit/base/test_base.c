@@ -6,13 +6,18 @@
 #include <stdint.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/poly.h"
@@ -243,6 +248,28 @@ static void errors_carry_words(void **state)
 	assert_string_equal(err_text(-ENOENT), "No such file or directory");
 }
 
+static void a_file_is_there_whole_or_not_at_all(void **state)
+{
+	const struct rlimit small = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
+	uint8_t bytes[8192] = {[0] = 1, [8191] = 2}, got[8192];
+	char path[] = "/tmp/olddog-test-XXXXXX";
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(file_make(path, bytes, sizeof(bytes)), 0);
+	assert_int_equal(fd_pread_all(fd, got, sizeof(got), 0), 0);
+	assert_memory_equal(got, bytes, sizeof(got));
+	assert_int_equal(fd_pread_all(fd, got, sizeof(got), 1), -ENODATA);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	/* The first half fits. */
+	assert_int_equal(file_make(path, bytes, sizeof(bytes)), -EFBIG);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(fd_pwrite_all(fd, bytes, sizeof(bytes), 0), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY}), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +286,7 @@ int main(void)
 		cmocka_unit_test(characters_are_those_of_rfc_3629),
 		cmocka_unit_test(a_log_line_is_one_printable_line),
 		cmocka_unit_test(errors_carry_words),
+		cmocka_unit_test(a_file_is_there_whole_or_not_at_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
