@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* olddog peek: samples as the model will see them, as PNGs and text. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/scope.h"
 #include "base/str.h"
@@ -58,30 +58,12 @@ static int spec_of_pixels(struct peek *p)
 	return r;
 }
 
-static int file_write(const char *path, const void *bytes, size_t n)
-{
-	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	const uint8_t *p = bytes;
-
-	if (fd < 0)
-		return -errno;
-	while (n > 0) {
-		ssize_t put = write(fd, p, n);
-
-		if (put < 0 && errno != EINTR)
-			return -errno;
-		p += put > 0 ? put : 0;
-		n -= put > 0 ? (size_t)put : 0;
-	}
-	return 0;
-}
-
 /* DIR/POSITION.FIELD.KIND with the bytes; its path in *ret. */
 static int out_write(struct peek *p, uint64_t position, const char *field, const char *kind, const void *bytes, size_t n,
 	char **ret)
 {
 	AUTO_FREE char *path = mem_printf("%s/%" PRIu64 ".%s.%s", opts.to, position, field, kind);
-	int r = path ? file_write(path, bytes, n) : -ENOMEM;
+	int r = path ? file_make(path, bytes, n) : -ENOMEM;
 
 	if (r < 0)
 		return err_set(&p->e, r, "%s: %s", path ? path : opts.to, err_text(r));
@@ -127,13 +109,25 @@ static int show_bytes(struct peek *p, uint64_t position, const struct batch_fiel
 
 static int show_number(const struct batch_field *f, const struct sample_view *v, json_t *row)
 {
-	json_int_t number = 0;
-	double real = 0;
+	json_int_t whole;
+	double real;
+	float narrow;
 
-	if (v->n_bytes != 8)
+	if (v->n_bytes != dtype_bytes(f->dtype))
 		return E_PROTOCOL;
-	memcpy(f->kind == FIELD_INT ? (void *)&number : &real, v->p, 8);
-	return json_object_set_new(row, v->name, f->kind == FIELD_INT ? json_integer(number) : json_real(real));
+	switch (f->dtype) {
+	case DTYPE_INT64:
+		memcpy(&whole, v->p, sizeof(whole));
+		return json_object_set_new(row, v->name, json_integer(whole));
+	case DTYPE_FLOAT32:
+		memcpy(&narrow, v->p, sizeof(narrow));
+		return json_object_set_new(row, v->name, json_real((double)narrow));
+	case DTYPE_FLOAT64:
+		memcpy(&real, v->p, sizeof(real));
+		return json_object_set_new(row, v->name, json_real(real));
+	default:
+		return E_PROTOCOL;
+	}
 }
 
 static int show_field(struct peek *p, const struct stream_batch *b, const struct batch_field *f, uint32_t i, json_t *row)

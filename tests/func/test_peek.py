@@ -81,3 +81,14 @@ def test_data_that_changed_since_is_an_error(olddog, data):
     olddog("plan", "train.yaml", "-o", "train.plan")
     (data / "data.tar").write_bytes((data / "data.tar").read_bytes())
     assert "changed" in olddog("peek", "train.plan", rc=1).stderr
+
+
+def test_numbers_are_shown_whatever_their_width(olddog, tmp_path):
+    for name, text in (("a", "0.5"), ("b", "-1.25")):
+        (tmp_path / "data").mkdir(exist_ok=True)
+        (tmp_path / "data" / f"{name}.cls").write_text(text)
+    for dtype in ("float32", "float64"):
+        (tmp_path / "spec.yaml").write_text(
+            f"sources: [{{data: data, format: files}}]\nfields: {{x: {{from: cls, as: float, dtype: {dtype}}}}}\n")
+        rows = json.loads(olddog("peek", "spec.yaml", "-n", 2, "--json").stdout)
+        assert [r["fields"]["x"] for r in rows] == [0.5, -1.25]
