@@ -107,7 +107,7 @@ static size_t keep_tars(struct data *d, struct data_source *s)
 	return n_before - s->n;
 }
 
-/* explicit_tars: the entry names files, not a directory, and the spec says that they are archives. */
+/* The source's format, when the spec does not say, and which of its files count. */
 static int source_settle(struct data *d, const struct spec_source *spec, struct data_source *s,
 	void (*tell)(void *, const char *), void *ctx, struct err *e)
 {

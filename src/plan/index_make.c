@@ -206,9 +206,10 @@ static unsigned threads_of(unsigned asked)
 static int archives_index(struct index_making *m, const struct data_source *source)
 {
 	unsigned n_threads = threads_of(m->conf->n_threads);
+	/* In this order: what ends first is the threads, which work on the slots and post to the loop. */
+	AUTO_FREE struct scan_job *slots = NULL;
 	AUTO(loop) struct loop *loop = NULL;
 	AUTO(pool) struct pool *pool = NULL;
-	AUTO_FREE struct scan_job *slots = NULL;
 	struct run run = {.m = m, .source = source, .n_slots = (size_t)n_threads * AHEAD_PER_THREAD};
 	int r = loop_new(&loop);
 
