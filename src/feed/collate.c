@@ -272,15 +272,19 @@ static int frame_of(const struct batch_work *b, unsigned field, bool stack, uint
 	return 0;
 }
 
-/* Rows of one sample into its frame, at the top left; what is around becomes zeros: slots are used again. */
+/*
+ * Rows of one sample into its frame, at the top left; what is around becomes zeros: slots are used again. Where the
+ * innermost side is the frame's, as channels are in HWC, a row has all of the middle one.
+ */
 static void put_framed(uint8_t *to, const uint64_t frame[3], const struct sample_out *o, uint64_t size)
 {
+	bool whole = o->dims[2] == frame[2];
+	uint64_t n_rows = whole ? 1 : o->dims[1], row = o->dims[2] * size * (whole ? o->dims[1] : 1);
 	const uint8_t *from = o->p;
-	uint64_t row = o->dims[2] * size;
 
 	memset(to, 0, frame[0] * frame[1] * frame[2] * size);
 	for (uint64_t i = 0; i < o->dims[0]; i++)
-		for (uint64_t j = 0; j < o->dims[1]; j++, from += row)
+		for (uint64_t j = 0; j < n_rows; j++, from += row)
 			memcpy(to + (i * frame[1] + j) * frame[2] * size, from, row);
 }
 

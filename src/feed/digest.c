@@ -65,15 +65,17 @@ static int view_ragged(const void *base, const struct batch_field *f, uint32_t i
 static int view_framed(const void *base, const struct batch_field *f, uint32_t i, struct buf *scratch,
 	struct sample_view *ret)
 {
-	uint64_t size = dtype_bytes(f->dtype), row;
+	uint64_t size = dtype_bytes(f->dtype), row, n_rows;
 	const uint8_t *from = at(base, f->data_offset + f->data_bytes / f->dims[0] * i);
 
 	if (own_dims(base, f, i, ret->dims) < 0)
 		return E_PROTOCOL;
-	row = ret->dims[2] * size;
+	/* As they were put there: see put_framed() in collate.c. */
+	n_rows = ret->dims[2] == f->dims[3] ? 1 : ret->dims[1];
+	row = ret->dims[2] * size * (n_rows == 1 ? ret->dims[1] : 1);
 	buf_clear(scratch);
 	for (uint64_t a = 0; a < ret->dims[0]; a++)
-		for (uint64_t b = 0; b < ret->dims[1]; b++)
+		for (uint64_t b = 0; b < n_rows; b++)
 			buf_add(scratch, from + (a * f->dims[2] + b) * f->dims[3] * size, row);
 	ret->n_dims = 3;
 	ret->p = scratch->ptr;

@@ -64,8 +64,12 @@ static void rank_flush(struct rank *r)
 		return;
 	}
 	writing = !list_empty(&r->queue);
-	if (writing != r->writing && conn_want(r->conn, CONN_READ | (writing ? CONN_WRITE : 0), on_ready, r) == 0)
-		r->writing = writing;
+	if (writing == r->writing)
+		return;
+	r->writing = writing;
+	/* What waits would wait for ever. */
+	if (conn_want(r->conn, CONN_READ | (writing ? CONN_WRITE : 0), on_ready, r) < 0)
+		rank_cut_off(r);
 }
 
 static void rank_send(struct rank *r, const struct rankmsg *m, int fd)
