@@ -37,12 +37,18 @@ int spec_bind_transform(struct spec_in *in, const struct spec_key *k, const stru
 	if (d->chain.n_steps)
 		return spec_refuse(in, n->line, "`transform` stands beside `%s`; keep one of them",
 			spec_key_of_step(d->chain.steps[0].kind)->name);
+	if (d->late_key && d->late_key->stage > STAGE_DECODE)
+		return spec_refuse(in, n->line,
+			"`transform` stands after `%s`, which it brings itself; leave `%s` out, or write it after "
+			"`transform`", d->late_key->name, d->late_key->name);
 	r = spec_tree(in, chain, strlen(chain), &map);
 	if (r < 0)
 		return r;
 	for (struct spec_node *c = map->first; c; c = c->next)
 		c->line = n->line;
-	return spec_draft_bind(in, d, map);
+	r = spec_draft_bind(in, d, map);
+	d->transformed = r == 0;
+	return r;
 }
 
 static int check_extension(struct spec_in *in, const char *from, unsigned line)
@@ -200,7 +206,7 @@ static int check_stage(struct spec_in *in, struct spec_draft *d, const struct sp
 		return spec_refuse(in, line,
 			"`%s` stands after `%s`, but keys run in the order written and it can only be done "
 			"before; move it up",
-			k->name, d->late_key->name);
+			k->name, d->transformed ? "transform" : d->late_key->name);
 	if (!d->late_key || d->late_key->stage < k->stage)
 		d->late_key = k;
 	return 0;

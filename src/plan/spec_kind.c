@@ -150,7 +150,8 @@ static int decide_dtype(struct spec_in *in, struct spec_draft *d)
 			f->name, kind_names[f->kind], dtype_name(f->dtype));
 	if (f->normalize && f->dtype == DTYPE_UINT8)
 		return spec_refuse(in, d->line,
-			"field `%s` has `normalize`, whose numbers are no uint8; write dtype: float32",
+			"field `%s` has `normalize`, whose numbers are no uint8; leave `dtype` out, "
+			"or write dtype: float32",
 			f->name);
 	return 0;
 }

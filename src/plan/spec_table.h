@@ -61,6 +61,7 @@ struct spec_draft {
 	const struct spec_key *image_key, *late_key; /* the first that makes it an image; that reached the latest stage */
 	double mean[3], std[3];
 	unsigned n_mean, n_std, line;
+	bool transformed;		/* late_key came by `transform` */
 };
 
 extern const struct spec_key spec_keys[];

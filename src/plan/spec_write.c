@@ -418,7 +418,8 @@ int spec_write(const struct spec *s, struct buf *to)
 	if (!c)
 		return -ENOMEM;
 	old = uselocale(c);
-	buf_puts(to, "# olddog-spec(5) explains the keys; every default is spelled out.\n");
+	buf_puts(to, "# olddog-spec(5) explains the keys; every default is spelled out.\n"
+		"# Pictures for training: {from: .., transform: imagenet_train} in place of a field's keys.\n");
 	r = write_all(s, to);
 	uselocale(old);
 	freelocale(c);
