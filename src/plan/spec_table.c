@@ -67,8 +67,8 @@ const struct spec_key spec_keys[] = {
 	{"", "sources", &sources, .keys = "sources[]", .form = "a list of sources",
 		.help = "The data. Several sources are mixed by their weights."},
 	{"sources[]", "data", &data, IN_SOURCE(data), .form = "a path or URL, or a list of them",
-		.help = "Tar shards, or folders of files. {00..99} stands for all numbers between, * ? [] match names. What does not "
-			"begin with a slash is looked for from the current directory."},
+		.help = "Tar shards, or folders of files. {00..99} stands for all numbers between, * ? [] match names. What does "
+			"not begin with a slash is looked for from the current directory."},
 	{"sources[]", "format", &word, IN_SOURCE(format), .words = format_words, .by_default = "infer",
 		.help = "webdataset: tar shards; a sample's members share the name before the first dot. files: a folder; "
 			"fields are named by extension, `cls` is the class of the sub-folder. infer: by what is there."},
