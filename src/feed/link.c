@@ -81,7 +81,10 @@ static int spawn_attr(posix_spawnattr_t *attr)
 		posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-/* Runs it until it has gone to the background: its exit code. fd: becomes descriptor 3 there, or -1. */
+/*
+ * Runs it until it has gone to the background. -ECONNRESET: it was killed, -ECONNABORTED: it gave up. fd: becomes
+ * descriptor 3 there, or -1.
+ */
 static int run_loader(const char *path, const char *option, const char *value, int fd)
 {
 	char *argv[] = {(char *)"olddog-loader", (char *)option, (char *)value, NULL};
@@ -107,7 +110,9 @@ static int run_loader(const char *path, const char *option, const char *value, i
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	/* Where SIGCHLD is ignored there is no status: then the connection tells. */
-	return status == 0 ? 0 : -ECHILD;
+	if (status == 0)
+		return 0;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? -ECONNRESET : -ECONNABORTED;
 }
 
 static int start_loader(const char *option, const char *value, int fd, struct err *e)
@@ -118,7 +123,10 @@ static int start_loader(const char *option, const char *value, int fd, struct er
 	if (r < 0)
 		return r;
 	r = run_loader(path, option, value, fd);
-	return r < 0 ? err_set(e, r, "%s could not be started: %s; it says why on stderr", path, err_text(r)) : 0;
+	if (r == -ECONNRESET || r == -ECONNABORTED)
+		return err_set(e, r, "%s %s before it listened", path,
+			r == -ECONNRESET ? "was killed" : "ended (it says why on stderr)");
+	return r < 0 ? err_set(e, r, "%s could not be started: %s", path, err_text(r)) : 0;
 }
 
 static int connect_private(struct link *l, struct err *e)
@@ -170,7 +178,7 @@ static int out_of_time(const char *job, struct err *e)
 
 int link_connect(struct link *l, const char *job, uint64_t deadline_ns, struct err *e)
 {
-	int r = -ECONNREFUSED;
+	int r = -ECONNREFUSED, s = 0;
 
 	if (!job[0])
 		return connect_private(l, e);
@@ -179,12 +187,14 @@ int link_connect(struct link *l, const char *job, uint64_t deadline_ns, struct e
 			return out_of_time(job, e);
 		r = connect_once(l, job, deadline_ns, e);
 		if (r == -EINTR || r == -ECONNREFUSED) {
-			int s = r == -EINTR ? r : start_loader("--job", job, -1, e);
-
-			if (s < 0)
+			s = r == -EINTR ? r : start_loader("--job", job, -1, e);
+			/* One that was killed is as one that has just ended: there is another. */
+			if (s < 0 && s != -ECONNRESET)
 				return s;
 		}
 	}
+	if (r == -ECONNREFUSED && s == -ECONNRESET)
+		return s; /* with words */
 	if (r == -ECONNREFUSED)
 		return err_set(e, r, "the name of job %s is taken by somebody who does not listen; set OLDDOG_JOB", job);
 	return r == -EAGAIN ? out_of_time(job, e) : r;

@@ -259,6 +259,24 @@ def test_a_loader_without_descriptors_says_so(olddog, ranks, spec):
     assert ranks(spec)[0] == olddog.lines("read", spec, "--digest=sample")
 
 
+@pytest.mark.parametrize("times", [1, 1000])
+def test_a_loader_that_is_killed_while_it_starts_is_one_that_ended(olddog, build, ranks, spec, tmp_path, monkeypatch, times):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "olddog-worker").symlink_to(build / "olddog-worker")
+    (programs / "olddog-loader").write_text(f"""#!/bin/sh
+echo >> '{programs}/starts'
+[ $(wc -l < '{programs}/starts') -gt {times} ] || kill -9 $$
+exec '{build}/olddog-loader' "$@"
+""")
+    (programs / "olddog-loader").chmod(0o755)
+    monkeypatch.setenv("OLDDOG_LIBEXEC", str(programs))
+    if times == 1:
+        assert ranks(spec)[0] == olddog.lines("read", spec, "--digest=sample")
+    else:
+        assert "was killed before it listened" in ranks(spec, rc=1)[2]
+
+
 def test_a_forked_child_is_refused(ranks, spec):
     out = ranks("-n", 2, "-H", "-F", spec)[1]
     assert "child=refused words=this loader belongs to process" in out
