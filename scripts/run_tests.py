@@ -94,7 +94,8 @@ def pytest(log, *args, env=None, timeout_s=1800):
     """pytest, counted by its junit report."""
     report = LOGS / f"{log}.xml"
     report.unlink(missing_ok=True)
-    rc = run(log, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--junitxml", report, *args],
+    rc = run(log, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadgroup",
+              "--junitxml", report, *args],
              timeout_s, env)
     counts = Counts()
     for case in ElementTree.parse(report).iter("testcase") if report.exists() else []:
@@ -169,10 +170,37 @@ def full_unit():
     return meson_test("full-unit", "build-clang", "--suite", "unit", "-t", "10", env={**media(), **FULL})
 
 
+# Functional tests that have full counts: each a step of its own, so that CI's slice is not one long one.
+COUNTED = {"pixels": ["test_pixels"], "bytes": ["test_same_bytes"], "faults": ["test_fault_schedules", "test_install"]}
+
+
+def functional(name, files, *args):
+    env = {**media(), **FULL, "OLDDOG_BUILD": "build-clang", "OLDDOG_BUILD_2": "build-asan"}
+    return pytest(name, *(f"tests/func/{f}.py" if f else "tests/func" for f in files), *args, env=env)
+
+
+@step(default=False)
+def full_pixels():
+    """All random crops beside the reference."""
+    return functional("full-pixels", COUNTED["pixels"])
+
+
+@step(default=False)
+def full_bytes():
+    """Two builds of all pictures, and -O0 beside -O3."""
+    return functional("full-bytes", COUNTED["bytes"])
+
+
+@step(default=False)
+def full_faults():
+    """Random fault schedules on real processes; the installed tree, moved."""
+    return functional("full-faults", COUNTED["faults"])
+
+
 @step(default=False)
 def full_func():
-    """Functional tests with full counts."""
-    return pytest("full-func", "tests/func", env={**media(), **FULL, "OLDDOG_BUILD": "build-clang", "OLDDOG_BUILD_2": "build-asan"})
+    """The other functional tests, of the optimized build."""
+    return functional("full-func", [""], *(f"--ignore=tests/func/{f}.py" for f in sum(COUNTED.values(), [])))
 
 
 @step(default=False)

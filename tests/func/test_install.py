@@ -11,6 +11,9 @@ import pytest
 from conftest import ROOT
 from test_read import write_spec
 
+# Two that install at once would be in each other's way.
+pytestmark = pytest.mark.xdist_group("install")
+
 
 @pytest.fixture(scope="module")
 def tree(full, tmp_path_factory):
