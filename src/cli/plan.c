@@ -121,7 +121,12 @@ static int run(int n, char **operands)
 		return cmd_failed(&e, r);
 	if (inferred) {
 		beside = spec_path(opt.to);
-		r = beside ? spec_write_beside(p, beside, &e) : -ENOMEM;
+		if (!beside)
+			return cmd_failed(&e, -ENOMEM);
+	}
+	/* A spec without fields that is beside the plan was followed, and stays as it is. */
+	if (inferred && !(n == 1 && strcmp(operands[0], beside) == 0)) {
+		r = spec_write_beside(p, beside, &e);
 		if (r < 0)
 			return cmd_failed(&e, r);
 		out.spec_path = beside;

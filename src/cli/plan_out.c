@@ -138,8 +138,8 @@ static int print_text(const struct plan_out *o, const struct plan *p, const char
 	hex_of(plan_order_id(p), 4, id);
 	printf("%s: %s samples, %s an epoch", to, grouped(plan_n_samples(p), a), grouped(plan_epoch_len(p), b));
 	if (o->spec_path)
-		printf("   %s: %s", o->spec_written ? "Spec written" : "A spec of your own was left as it is",
-			o->spec_path);
+		printf(o->spec_written ? "   Spec written: %s" :
+			"   %s was left as it is, and not followed: name it in place of the data for that", o->spec_path);
 	printf("   id %s\n", id);
 	return CMD_DONE;
 }

@@ -71,8 +71,15 @@ def test_the_spec_that_was_inferred_makes_the_same_plan(plan, shards):
 
 def test_a_spec_of_ones_own_is_not_overwritten(olddog, shards, tmp_path):
     (tmp_path / "p.yaml").write_text("# mine\n")
-    assert "left as it is" in olddog("plan", shards, "-o", "p.plan").stdout
+    assert "p.yaml was left as it is, and not followed" in olddog("plan", shards, "-o", "p.plan").stdout
     assert (tmp_path / "p.yaml").read_text() == "# mine\n"
+
+
+def test_a_spec_without_fields_is_followed_and_stays(olddog, shards, tmp_path):
+    text = f"sources: [{{data: '{shards}'}}]\nseed: 5\n"
+    (tmp_path / "p.yaml").write_text(text)
+    assert "p.yaml" not in olddog("plan", "p.yaml", "-o", "p.plan").stdout
+    assert (tmp_path / "p.yaml").read_text() == text
 
 
 @pytest.mark.parametrize("fmt", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
