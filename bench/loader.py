@@ -120,6 +120,8 @@ def main():
         spec.write_text(SPEC.replace("FOLDER", str(args.media / "set")))
         plan = Path(work) / "set.plan"
         subprocess.run([ROOT / "build/olddog", "plan", spec, "-o", plan], check=True, stdout=subprocess.DEVNULL)
+        print(f"bench: {args.rounds} rounds of {args.batches} batches of {args.batch}, minutes each; --batches 100 is a rough "
+              "figure", file=sys.stderr, flush=True)
         rounds = take_rounds(args, plan)
     if args.json:
         print(json.dumps(rounds))
