@@ -216,8 +216,10 @@ int main(int argc, char **argv)
 		if (states)
 			print_state(l);
 	}
-	if (r < 0 && r != OLDDOG_E_END)
+	if (r < 0 && r != OLDDOG_E_END) {
+		olddog_loader_close(l);
 		return fail(r, &e);
+	}
 	printf("len=%llu\n", (unsigned long long)olddog_loader_len(l));
 	print_state(l);
 	if (forks && ask_in_child(l))
