@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import select
 import signal
 import struct
 from pathlib import Path
@@ -136,6 +137,22 @@ def _signal(pid, sig):
     except ProcessLookupError:
         return False
     return True
+
+
+def test_workers_end_with_their_owner_even_when_stopped(olddog, set_shards, tmp_path):
+    spec = write_spec(tmp_path, f"{set_shards[0]}/*.tar")
+    run = olddog.start("read", spec, "--epochs", 0, "--digest=sample", "--workers", 2)
+    assert run.read_line()
+    workers = run.children("olddog-worker")
+    handles = [os.pidfd_open(pid) for pid in workers]
+    assert handles
+    for pid in workers:
+        os.kill(pid, signal.SIGSTOP)
+    run.kill(signal.SIGKILL)
+    for h in handles:
+        assert select.select([h], [], [], 60)[0]
+        os.close(h)
+    run.wait()
 
 
 def test_an_interrupted_run_says_where_to_go_on(olddog, set_shards, tmp_path):

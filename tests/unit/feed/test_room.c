@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Room that is short: an arena that does not hold all pictures of a sample; and a crowd of ranks. */
+/* Room: an arena that does not hold all pictures of a sample, a crowd of ranks, frames that are wider than their pictures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "feed/digest.h"
 #include "feed/engine.h"
 #include "tiny.h"
 #include "worker/serve.h"
@@ -22,6 +23,7 @@ struct run {
 	unsigned n_ranks, n_ended;
 	int r;
 	bool ended, closed;
+	uint8_t digest[SHA256_BYTES];	/* of the last batch */
 };
 
 struct rank {
@@ -47,6 +49,7 @@ static void take(void *ctx)
 	while ((r = stream_next(rank->stream, &b, &e)) == 0) {
 		rank->run->n += b->head.n;
 		check_sealed(b->slot);
+		assert_int_equal(digest_batch(&b->head, b->slot->p, rank->run->digest), 0);
 		stream_release(rank->stream, b);
 	}
 	if (r == -EAGAIN)
@@ -64,8 +67,8 @@ static void on_closed(void *ctx)
 	((struct run *)ctx)->closed = true;
 }
 
-/* One epoch by so many ranks; the number of samples that came. */
-static uint64_t run_all(const char *spec_text, unsigned n_ranks, struct engine_limits limits)
+/* One epoch by so many ranks; the number of samples that came, and the digest of the last batch. */
+static uint64_t run_all(const char *spec_text, unsigned n_ranks, struct engine_limits limits, uint8_t ret[SHA256_BYTES])
 {
 	static struct rank ranks[MAX_RANKS];
 	struct run run = {.n_ranks = n_ranks};
@@ -92,6 +95,8 @@ static uint64_t run_all(const char *spec_text, unsigned n_ranks, struct engine_l
 	loop_free(run.loop);
 	plan_free(plan);
 	store_unref(data);
+	if (ret)
+		memcpy(ret, run.digest, SHA256_BYTES);
 	return run.n;
 }
 
@@ -108,7 +113,7 @@ static void a_sample_with_more_pictures_than_the_arena_holds_comes(void **state)
 		"on_error: {decode: skip, stop_above: 100%}\n";
 
 	/* Two pages for four pictures. */
-	assert_int_equal(run_all(text, 1, (struct engine_limits){.read_bytes = 1}), TINY_EPOCH_LEN);
+	assert_int_equal(run_all(text, 1, (struct engine_limits){.read_bytes = 1}, NULL), TINY_EPOCH_LEN);
 }
 
 static void hundreds_of_ranks_share_an_epoch(void **state)
@@ -118,7 +123,25 @@ static void hundreds_of_ranks_share_an_epoch(void **state)
 		"fields: {cls: {from: cls, as: int}}\n"
 		"global_batch: 96\n";
 
-	assert_int_equal(run_all(text, MAX_RANKS, (struct engine_limits){.max_ahead = 0}), TINY_EPOCH_LEN);
+	assert_int_equal(run_all(text, MAX_RANKS, (struct engine_limits){.max_ahead = 0}, NULL), TINY_EPOCH_LEN);
+}
+
+/* A sample is what it is, whatever stands around it. */
+static void a_picture_in_a_frame_is_the_picture(void **state)
+{
+	static const char *const layouts[] = {"hwc", "chw"}, *const collates[] = {"pad", "ragged"};
+	uint8_t digests[2][SHA256_BYTES];
+	char text[256];
+
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned i = 0; i < 2; i++) {
+			snprintf(text, sizeof(text), "sources: [{data: 'ram:tiny/*.tar'}]\n"
+				"fields: {a: {from: png, dtype: float32, layout: %s, collate: %s}}\n"
+				"global_batch: 48\non_error: {decode: skip, stop_above: 100%%}\n", layouts[k], collates[i]);
+			assert_int_equal(run_all(text, 1, (struct engine_limits){.max_ahead = 0}, digests[i]), TINY_EPOCH_LEN);
+		}
+		assert_memory_equal(digests[0], digests[1], SHA256_BYTES);
+	}
 }
 
 int main(void)
@@ -126,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_with_more_pictures_than_the_arena_holds_comes),
 		cmocka_unit_test(hundreds_of_ranks_share_an_epoch),
+		cmocka_unit_test(a_picture_in_a_frame_is_the_picture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
