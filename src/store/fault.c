@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/rand.h"
+#include "base/rd.h"
 #include "base/scope.h"
 #include "store/engine.h"
 #include "store/path.h"
@@ -69,12 +70,16 @@ static struct fate fate_of(const struct fault *f, const struct store_req *req, u
 	return fate;
 }
 
+/* SHA-256, so that any language repeats it without another library. */
 static uint32_t hash_of_path(const char *path)
 {
+	uint8_t digest[SHA256_BYTES];
 	char clean[STORE_NAME_MAX];
+	struct rd r = rd_of(digest, sizeof(digest));
 
 	path_clean(path, clean);
-	return (uint32_t)xxh3_of(clean, strlen(clean));
+	sha256_of(clean, strlen(clean), digest);
+	return rd_u32(&r);
 }
 
 /* A request is as slow as its slowest range, as if each went its own way. What fails at once is not passed on. */

@@ -7,6 +7,14 @@
  * delay: every range waits so long (one time, or a span); slow: with this probability so much longer; fail: -EIO; short:
  * only a part of a range is read, then -EIO; stale: -ESTALE as if the file had changed. What does not read has no offset;
  * it meets delay, slow and fail. Times are numbers with ns, us, ms, s; probabilities lie in 0..1.
+ *
+ * What a range meets is a function of seed, path and offset, exactly (bench/delays.py repeats it):
+ *
+ *	key = philox_key_of(seed, "fault"); h = first 4 bytes, little-endian, of SHA-256(path)
+ *	u = philox(key, offset, h, 0)
+ *	delay = min + floor(uniform(u[0]) * (max - min)) ns, and slow's time more when uniform(u[1]) < P
+ *
+ * with path as the store has it: parts joined by single slashes, none before the first.
  */
 #ifndef OLDDOG_STORE_FAULT_H
 #define OLDDOG_STORE_FAULT_H
