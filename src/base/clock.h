@@ -7,6 +7,7 @@
 
 #define NS_PER_S 1000000000ull
 #define NS_PER_MS 1000000ull
+#define NS_PER_US 1000ull
 
 /* CLOCK_MONOTONIC. */
 uint64_t clock_monotonic_ns(void);

@@ -78,6 +78,7 @@ int batch_work_new(struct stream *s, const struct batch *global, uint64_t from, 
 	if (!b)
 		return -ENOMEM;
 	list_init(&b->list);
+	list_init(&b->items);
 	b->stream = s;
 	b->global = *global;
 	b->from = from;

@@ -86,7 +86,7 @@ static void obey(struct engine *g, struct policy_action a)
 	else if (a.verb == POLICY_REFUSE)
 		stream_refuse(s);
 	else
-		stream_start(s, g->views[a.stream].item_lead);
+		stream_start(s);
 	g->first = g->n_streams ? (a.stream + 1) % g->n_streams : 0;
 }
 
@@ -293,7 +293,6 @@ int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *
 	g->on_bad = spec->on_bad;
 	g->stop_above_ppm = spec->stop_above_ppm;
 	g->limits = conf->limits;
-	list_init(&g->items);
 	list_init(&g->stalled);
 	engine_limits_default(&g->limits, n_workers);
 	r = fields_init(g, conf->uncollated, e);

@@ -7,6 +7,7 @@
 #define OLDDOG_FEED_ENGINE_INT_H
 
 #include "base/list.h"
+#include "feed/cost_policy.h"
 #include "feed/engine.h"
 #include "plan/batch.h"
 #include "worker/finish.h"
@@ -37,6 +38,8 @@ enum batch_state { BATCH_OPEN, BATCH_READY, BATCH_FAILED, BATCH_GIVEN };
 struct batch_work {
 	struct stream_batch out;	/* first: what the user holds */
 	struct list list;		/* of its stream: opened ones in order, then given ones */
+	struct list items;		/* under way */
+	uint64_t seq;			/* how many its stream opened before */
 	struct stream *stream;
 	struct batch global;
 	uint64_t from;			/* the rank's first item of the global batch */
@@ -64,6 +67,8 @@ struct stream {
 	uint64_t end;			/* position behind the last; UINT64_MAX: none */
 	uint64_t consumed;
 	uint64_t n_opened_samples;
+	uint64_t n_opened, n_given;	/* batches */
+	struct pace pace;
 	uint64_t next_bytes;		/* expected of the next batch */
 	unsigned n_ahead, n_held;
 	unsigned n_items;		/* under way; the stream lives as long as they */
@@ -81,6 +86,7 @@ struct item_field {
 	void *bytes;			/* of one that is not an image; mem_free */
 	bool to_read;
 	struct work work;
+	bool decoding;			/* work is the pool's */
 };
 
 struct item_read {
@@ -93,14 +99,13 @@ struct item_read {
 
 /* A sample under way. */
 struct item {
-	struct list list;		/* engine.items */
+	struct list list;		/* its batch's items */
 	struct list stalled;		/* engine.stalled */
 	struct stream *stream;
 	struct batch_work *batch;
 	uint32_t index;			/* within the rank's batch */
 	uint64_t position;
 	unsigned attempt;
-	unsigned lead;			/* batches before its own when it was started */
 	struct plan_sample sample;
 	char *for_key;			/* of the bad sample that this one stands for */
 	uint64_t n_bytes;		/* encoded, as counted in engine.read_bytes */
@@ -129,7 +134,7 @@ struct engine {
 	struct stream *streams[ENGINE_MAX_STREAMS];
 	struct policy_stream views[ENGINE_MAX_STREAMS];
 	unsigned n_streams, first;
-	struct list items, stalled;
+	struct list stalled;
 	unsigned n_items;		/* all, also those of closed streams */
 	uint64_t slot_bytes, read_bytes;
 	bool task_posted;
@@ -159,7 +164,12 @@ void stream_refuse(struct stream *s);
 /* The next sample that could be started (located, so that its size is known), or NULL. */
 struct item *stream_peek(struct stream *s, unsigned *ret_lead);
 /* Starts it. */
-void stream_start(struct stream *s, unsigned lead);
+void stream_start(struct stream *s);
+/* Batches that are given before b. */
+static inline unsigned batch_lead(const struct batch_work *b)
+{
+	return (unsigned)(b->seq - b->stream->n_given);
+}
 void stream_fail(struct stream *s, int r, const char *words);
 /* An item of b is through: r < 0 with words. */
 void batch_item_ended(struct batch_work *b, uint32_t index, int r, const char *words);
@@ -171,7 +181,9 @@ void stream_tell(struct stream *s);
 /* item.c */
 /* Takes memory and finds the sample of position. -ENOMEM, or what plan_sample() said. */
 int item_new(struct batch_work *b, uint32_t index, uint64_t position, struct item **ret, struct err *e);
-void item_start(struct item *it, unsigned lead);
+void item_start(struct item *it);
+/* Its batch is wanted next: what waits to be decoded comes before all else. */
+void item_hasten(struct item *it);
 /* One that was not started. NULL is a no-op. */
 void item_free(struct item *it);
 /* Tries again those that waited for room in the arena. */

@@ -198,7 +198,7 @@ static void item_ended(struct item *it)
 		return;
 	}
 	if (it->r < 0 && item_substitute(it)) {
-		item_start(it, it->lead);
+		item_start(it);
 		return;
 	}
 	if (it->r == 0 && item_record(it) < 0)
@@ -287,11 +287,10 @@ static bool item_go(struct item *it)
 	return false;
 }
 
-void item_start(struct item *it, unsigned lead)
+void item_start(struct item *it)
 {
 	struct engine *g = engine_of(it);
 
-	it->lead = lead;
 	it->next = 0;
 	it->n_pending = 1;
 	g->read_bytes += it->n_bytes;
@@ -332,10 +331,8 @@ static void item_cancel(struct item *it)
 
 void items_cancel(struct stream *s)
 {
-	LIST_EACH(e, &s->engine->items) {
-		struct item *it = container_of(e, struct item, list);
-
-		if (it->stream == s)
-			item_cancel(it);
+	LIST_EACH(b, &s->opened) {
+		LIST_EACH(e, &container_of(b, struct batch_work, list)->items)
+			item_cancel(container_of(e, struct item, list));
 	}
 }

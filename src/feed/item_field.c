@@ -130,13 +130,31 @@ static void put_image(struct item_field *f, const struct work *w)
 
 static void decode_done(struct work *w);
 
+static uint64_t due_of(const struct item *it, uint32_t cost_us)
+{
+	return decode_due(&it->stream->pace, loop_now(engine_of(it)->loop), batch_lead(it->batch), cost_us);
+}
+
 static void decode_start(struct item_field *f, uint64_t out_bytes)
 {
 	struct item *it = f->item;
+	struct picture_head head = picture_head_read(f->in.p, f->in.n);
+	uint32_t cost_us = decode_cost_us(&head, f->in.n);
 
-	f->work = (struct work){.position = it->position, .field = index_of(f), .in = f->in,
-		.out_bytes = out_bytes, .done = decode_done, .ctx = f};
+	f->work = (struct work){.position = it->position, .field = index_of(f), .in = f->in, .out_bytes = out_bytes,
+		.due = due_of(it, cost_us), .cost_us = cost_us, .done = decode_done, .ctx = f};
+	f->decoding = true;
 	worker_submit(engine_of(it)->pool, &f->work);
+}
+
+void item_hasten(struct item *it)
+{
+	for (unsigned k = 0; k < engine_of(it)->n_fields; k++) {
+		struct item_field *f = &it->fields[k];
+
+		if (f->decoding)
+			worker_set_due(engine_of(it)->pool, &f->work, due_of(it, f->work.cost_us));
+	}
 }
 
 /* More room for a result that did not fit its guess; 0 when there is none to give. */
@@ -155,6 +173,7 @@ static void decode_done(struct work *w)
 	uint64_t room = it->stream->closed ? 0 : more_room(g, w);
 
 	it->at = index_of(f);
+	f->decoding = false;
 	if (w->r == 0 && !it->stream->closed)
 		put_image(f, w);
 	else if (w->r < 0 && !room)

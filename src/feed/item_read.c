@@ -20,7 +20,7 @@ static void read_submit(struct item_read *rd)
 
 	rd->req = (struct store_req){.loop = loop, .op = STORE_READ, .path = m->path, .file = &m->file,
 		.ranges = it->ranges + rd->first, .n_ranges = rd->n, .deadline_ns = loop_now(loop) + READ_TIME_NS,
-		.prio = it->lead == 0 ? STORE_PRIO_URGENT : STORE_PRIO_NORMAL, .done = read_done, .ctx = rd};
+		.prio = batch_lead(it->batch) == 0 ? STORE_PRIO_URGENT : STORE_PRIO_NORMAL, .done = read_done, .ctx = rd};
 	rd->busy = true;
 	store_submit(store, &rd->req);
 }

@@ -99,6 +99,7 @@ static int open_batch(struct stream *s, const struct batch *global)
 		return r;
 	}
 	b->out.head.number = number_of(s, global);
+	b->seq = s->n_opened++;
 	list_add(&s->opened, &b->list);
 	s->n_ahead++;
 	s->n_opened_samples += to - from;
@@ -164,15 +165,15 @@ struct item *stream_peek(struct stream *s, unsigned *ret_lead)
 	return NULL;
 }
 
-void stream_start(struct stream *s, unsigned lead)
+void stream_start(struct stream *s)
 {
 	struct item *it = TAKE(s->peeked);
 
 	it->batch->n_started++;
 	s->n_items++;
 	s->engine->n_items++;
-	list_add(&s->engine->items, &it->list);
-	item_start(it, lead);
+	list_add(&it->batch->items, &it->list);
+	item_start(it);
 }
 
 static void batch_ready(struct batch_work *b)
@@ -244,6 +245,16 @@ static int stop_too_bad(struct stream *s, struct err *e)
 	return give_up(s, e);
 }
 
+static void hasten_first(struct stream *s)
+{
+	struct batch_work *b = first_opened(s);
+
+	if (!b)
+		return;
+	LIST_EACH(e, &b->items)
+		item_hasten(container_of(e, struct item, list));
+}
+
 static int give(struct stream *s, struct batch_work *b, struct stream_batch **ret, struct err *e)
 {
 	if (b->state == BATCH_FAILED) {
@@ -257,6 +268,9 @@ static int give(struct stream *s, struct batch_work *b, struct stream_batch **re
 	b->state = BATCH_GIVEN;
 	s->n_ahead--;
 	s->n_held++;
+	s->n_given++;
+	pace_note(&s->pace, loop_now(s->engine->loop));
+	hasten_first(s);
 	s->consumed = b->out.head.end;
 	s->engine->counts.n_samples += b->out.head.n;
 	*ret = &b->out;

@@ -38,7 +38,7 @@ static void pool_init(struct worker_pool *pool, const struct worker_conf *conf)
 	pool->conf.recipe = &pool->recipe;
 	pool->in.fd = pool->recipe_bytes.fd = -1;
 	list_init(&pool->outs);
-	list_init(&pool->waiting);
+	pool->waiting.before = work_before;
 	list_init(&pool->again);
 	list_init(&pool->ended);
 	timer_init(&pool->turn, conf->loop, pool_turn);
@@ -102,7 +102,7 @@ static void pool_cancel(struct worker_pool *pool)
 		works_end(pool, &pool->procs[i].queue, -ECANCELED, "the pool of workers was closed");
 	}
 	works_end(pool, &pool->again, -ECANCELED, "the pool of workers was closed");
-	works_end(pool, &pool->waiting, -ECANCELED, "the pool of workers was closed");
+	works_waiting_end(pool, -ECANCELED, "the pool of workers was closed");
 	pool_deliver(pool);
 }
 
@@ -168,14 +168,27 @@ void worker_submit(struct worker_pool *pool, struct work *w)
 	w->attempts = 0;
 	w->words[0] = '\0';
 	w->out = NULL;
+	w->waiting = (struct heap_node){NULL};
 	if (pool->closing || w->out_bytes > pool->conf.out_bytes) {
 		snprintf(w->words, sizeof(w->words), "a result of %llu bytes; a worker has room for %zu",
 			(unsigned long long)w->out_bytes, pool->conf.out_bytes);
 		work_end(pool, w, pool->closing ? -ECANCELED : -E2BIG);
 		return;
 	}
-	list_add(&pool->waiting, &w->list);
+	w->order = pool->order++;
+	heap_add(&pool->waiting, &w->waiting);
 	pool_kick(pool);
+}
+
+void worker_set_due(struct worker_pool *pool, struct work *w, uint64_t due)
+{
+	if (!heap_has(&w->waiting)) {
+		w->due = due;
+		return;
+	}
+	heap_del(&pool->waiting, &w->waiting);
+	w->due = due;
+	heap_add(&pool->waiting, &w->waiting);
 }
 
 void worker_release(struct worker_pool *pool, struct work *w)
@@ -184,7 +197,7 @@ void worker_release(struct worker_pool *pool, struct work *w)
 		return;
 	w->pixels = NULL;
 	work_drop_room(w);
-	if (!list_empty(&pool->waiting))
+	if (pool->waiting.n)
 		pool_kick(pool);
 }
 

@@ -37,6 +37,7 @@ struct worker_proc {
 	struct worker_out *out;
 	struct list queue;	/* works sent and not answered; the first is under way */
 	unsigned n_queued;
+	uint64_t queued_us;	/* what they are expected to take */
 	uint64_t n_sent;	/* works, in this life */
 	struct timer timer;
 	unsigned n_ticks;
@@ -53,7 +54,7 @@ struct worker_pool {
 	struct slab in_slab;
 	struct worker_proc *procs;	/* conf.n_workers */
 	struct list outs;
-	struct list waiting;		/* works for any worker */
+	struct heap waiting;		/* works for any worker */
 	struct list again;		/* works over which a worker ended: for fresh ones */
 	struct list ended;		/* works whose done() is due */
 	struct timer turn;
@@ -61,7 +62,7 @@ struct worker_pool {
 	void *on_room_ctx;
 	bool room_refused, room_free;
 	unsigned n_failed_starts;	/* in a row */
-	uint64_t seq;
+	uint64_t seq, order;
 	struct worker_counts counts;
 	uint8_t fingerprint[32];
 	bool closing, delivering;
@@ -90,6 +91,8 @@ void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p);
 /* w, which is in no list, has ended with r; words are the caller's. Its room is kept for a result only. */
 void work_end(struct worker_pool *pool, struct work *w, int r);
 void works_end(struct worker_pool *pool, struct list *works, int r, const char *words);
+void works_waiting_end(struct worker_pool *pool, int r, const char *words);
+bool work_before(const struct heap_node *a, const struct heap_node *b);
 void work_drop_room(struct work *w);
 
 /* proc.c */

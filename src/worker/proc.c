@@ -84,6 +84,7 @@ static int take_done(struct worker_proc *p, const struct workmsg *m)
 		return E_PROTOCOL;
 	list_del(&w->list);
 	p->n_queued--;
+	p->queued_us -= w->cost_us;
 	proc_next(p);
 	pool_work_done(p->pool, w, m);
 	return 0;
@@ -266,6 +267,7 @@ int proc_start(struct worker_proc *p, struct err *e)
 	p->out = out;
 	p->state = PROC_STARTING;
 	p->n_queued = p->n_ticks = 0;
+	p->queued_us = 0;
 	p->n_sent = 0;
 	proc_arm(p);
 	return 0;
@@ -292,6 +294,7 @@ int proc_send(struct worker_proc *p, struct work *w)
 	w->seq = m.seq;
 	list_add(&p->queue, &w->list);
 	p->n_queued++;
+	p->queued_us += w->cost_us;
 	p->n_sent++;
 	if (p->n_queued == 1)
 		proc_next(p);

@@ -52,6 +52,22 @@ void works_end(struct worker_pool *pool, struct list *works, int r, const char *
 	}
 }
 
+bool work_before(const struct heap_node *a, const struct heap_node *b)
+{
+	const struct work *v = container_of(a, struct work, waiting), *w = container_of(b, struct work, waiting);
+
+	return v->due != w->due ? v->due < w->due : v->order < w->order;
+}
+
+void works_waiting_end(struct worker_pool *pool, int r, const char *words)
+{
+	struct list all = LIST_INIT(all);
+
+	for (struct heap_node *e; (e = heap_pop(&pool->waiting));)
+		list_add(&all, &container_of(e, struct work, waiting)->list);
+	works_end(pool, &all, r, words);
+}
+
 void pool_work_done(struct worker_pool *pool, struct work *w, const struct workmsg *m)
 {
 	w->h = m->h;
@@ -86,7 +102,10 @@ static void take_back(struct worker_pool *pool, struct worker_proc *p)
 		list_del(last);
 		w = container_of(last, struct work, list);
 		work_drop_room(w);
-		list_add_first(w->attempts ? &pool->again : &pool->waiting, last);
+		if (w->attempts)
+			list_add_first(&pool->again, last);
+		else
+			heap_add(&pool->waiting, &w->waiting);
 	}
 	if (!first)
 		return;
@@ -121,7 +140,7 @@ static void start_failed(struct worker_pool *pool, struct worker_proc *p, const 
 		return;
 	snprintf(words, sizeof(words), "no decoding process could be started, %u times; the last: %s", n, why);
 	works_end(pool, &pool->again, E_WORKER_DIED, words);
-	works_end(pool, &pool->waiting, E_WORKER_DIED, words);
+	works_waiting_end(pool, E_WORKER_DIED, words);
 }
 
 void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p)
@@ -139,9 +158,18 @@ void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p)
 
 /* The turn. */
 
-static bool proc_can_take(const struct worker_proc *p, unsigned n_queued, bool fresh)
+/*
+ * A worker that has another work at hand need not wait for us; but that one is then its alone. So a light work may wait
+ * behind light ones: a heavy one would hold it up, and a heavy one itself goes to whoever is free first.
+ */
+static bool may_wait_inside(const struct worker_proc *p, const struct work *w)
 {
-	return p->state == PROC_READY && p->n_queued == n_queued && (!fresh || p->n_sent == 0);
+	return p->n_queued == 0 || p->queued_us + w->cost_us <= WORKER_LIGHT_US;
+}
+
+static bool proc_can_take(const struct worker_proc *p, const struct work *w, unsigned n_queued, bool fresh)
+{
+	return p->state == PROC_READY && p->n_queued == n_queued && (!fresh || p->n_sent == 0) && may_wait_inside(p, w);
 }
 
 /* To the worker that has least to do and room for the result. */
@@ -151,34 +179,43 @@ static bool work_send(struct worker_pool *pool, struct work *w, bool fresh)
 		for (unsigned i = 0; i < pool->conf.n_workers; i++) {
 			struct worker_proc *p = &pool->procs[i];
 
-			if (proc_can_take(p, n_queued, fresh) && proc_send(p, w) == 0)
+			if (proc_can_take(p, w, n_queued, fresh) && proc_send(p, w) == 0)
 				return true;
 		}
 	}
 	return false;
 }
 
-/* In order: a large work is not overtaken for ever by small ones. */
-static void list_send(struct worker_pool *pool, struct list *works, bool fresh)
+static void again_send(struct worker_pool *pool)
 {
-	while (!list_empty(works)) {
-		struct list *l = list_pop(works);
+	while (!list_empty(&pool->again)) {
+		struct list *l = list_pop(&pool->again);
 
-		if (!work_send(pool, container_of(l, struct work, list), fresh)) {
-			list_add_first(works, l);
+		if (!work_send(pool, container_of(l, struct work, list), true)) {
+			list_add_first(&pool->again, l);
 			return;
 		}
+	}
+}
+
+/* In order: a large work is not overtaken for ever by small ones. */
+static void waiting_send(struct worker_pool *pool)
+{
+	while (pool->waiting.n) {
+		struct work *w = container_of(pool->waiting.root, struct work, waiting);
+
+		if (!work_send(pool, w, false))
+			return;
+		heap_del(&pool->waiting, &w->waiting);
 	}
 }
 
 /* Works that nobody is busy with, as far as workers that are being started will not take them. */
 static size_t n_unserved(const struct worker_pool *pool)
 {
-	size_t n = 0, n_starting = 0;
+	size_t n = MIN(pool->waiting.n, pool->conf.n_workers), n_starting = 0;
 
 	for (const struct list *l = pool->again.next; l != &pool->again && n < pool->conf.n_workers; l = l->next)
-		n++;
-	for (const struct list *l = pool->waiting.next; l != &pool->waiting && n < pool->conf.n_workers; l = l->next)
 		n++;
 	for (unsigned i = 0; i < pool->conf.n_workers; i++) {
 		n_starting += pool->procs[i].state == PROC_STARTING;
@@ -230,8 +267,8 @@ void pool_turn(struct timer *t)
 	struct worker_pool *pool = container_of(t, struct worker_pool, turn);
 
 	pool_deliver(pool);
-	list_send(pool, &pool->again, true);
-	list_send(pool, &pool->waiting, false);
+	again_send(pool);
+	waiting_send(pool);
 	start_workers(pool);
 	tell_room(pool);
 }

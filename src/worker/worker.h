@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/heap.h"
 #include "base/list.h"
 #include "net/conn.h"
 #include "net/loop.h"
@@ -26,7 +27,11 @@ struct worker_conf {
 	size_t out_bytes;		/* of each worker's output memory */
 	uint64_t time_limit_ns;		/* of one work, by loop_now(); not deterministic: kills and retries */
 	size_t memory_limit_bytes;	/* of a worker's address space beyond the shared memories; likewise */
-	unsigned queue_depth;		/* works inside one worker, the one under way included; 0: 2; at most 64 */
+	/*
+	 * Works inside one worker, the one under way included; 0: 2; at most 64. More than one only of light works: what
+	 * is inside cannot be given to another worker, and waits as long as the one under way takes.
+	 */
+	unsigned queue_depth;
 	unsigned max_attempts;		/* workers that may end over one work before it fails; 0: 3 */
 	const char *program;		/* path of olddog-worker; NULL: beside this program */
 	/*
@@ -55,6 +60,8 @@ struct work {
 	uint32_t field;			/* index into the recipe */
 	struct worker_in in;
 	uint64_t out_bytes;		/* room that the result needs at most */
+	uint64_t due;			/* of those that wait the smallest is begun first; equal ones as they came */
+	uint32_t cost_us;		/* what it is expected to take: none waits inside a worker behind a heavy one */
 	void (*done)(struct work *w);	/* on the loop, exactly once, never inside worker_submit() */
 	void *ctx;
 	/* Results, valid from done() to worker_release(). */
@@ -71,8 +78,9 @@ struct work {
 	unsigned attempts;		/* workers that ended over it */
 	/* The pool's own. */
 	struct list list;
+	struct heap_node waiting;
 	struct worker_out *out;
-	uint64_t out_offset, seq;
+	uint64_t out_offset, seq, order;
 };
 
 int worker_pool_new(const struct worker_conf *conf, struct worker_pool **ret_pool, struct err *e);
@@ -83,6 +91,9 @@ int worker_pool_new(const struct worker_conf *conf, struct worker_pool **ret_poo
 void worker_pool_free(struct worker_pool *pool);
 DEFINE_AUTO(worker_pool);
 
+/* A work that is expected to take longer is a heavy one. */
+#define WORKER_LIGHT_US 5000
+
 /* Room for n bytes of input: 0, -EAGAIN (full now; released space is told by on_room), -E2BIG (never). */
 int worker_in_alloc(struct worker_pool *pool, size_t n, struct worker_in *ret);
 void worker_in_free(struct worker_pool *pool, struct worker_in *in);
@@ -91,6 +102,8 @@ void worker_on_room(struct worker_pool *pool, void (*fn)(void *ctx), void *ctx);
 
 /* Cannot fail, needs no memory. Workers are started when there is work for them. */
 void worker_submit(struct worker_pool *pool, struct work *w);
+/* Another due for a work that was submitted and has not ended; no effect when it has begun. */
+void worker_set_due(struct worker_pool *pool, struct work *w, uint64_t due);
 /* Once after each done(): ends the use of the pixels, their room is free again. The input stays the caller's. */
 void worker_release(struct worker_pool *pool, struct work *w);
 /* Whether a byte for byte copy of a work's pixels is what the worker made (by its checksum). */
