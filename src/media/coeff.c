@@ -124,3 +124,31 @@ int coeff_make(struct coeff *ret, enum scratch_slot slot, const struct axis *a, 
 	}
 	return 0;
 }
+
+static void split_tap(struct coeff_pairs *p, unsigned nth, uint32_t tap, int32_t weight)
+{
+	int32_t high = (weight + (1 << (COEFF_LOW_BITS - 1))) >> COEFF_LOW_BITS;
+	int32_t low = weight - high * (1 << COEFF_LOW_BITS);
+
+	for (unsigned channel = 0; channel < 3; channel++) {
+		p->low[nth][tap / 2][2 * channel + tap % 2] = (int16_t)low;
+		p->high[nth][tap / 2][2 * channel + tap % 2] = (int16_t)high;
+	}
+}
+
+int coeff_split(struct coeff *x)
+{
+	uint32_t n_groups = (x->n_taps + 3) / 4;
+	size_t n_bytes = (size_t)(x->n_out + 1) / 2 * n_groups * sizeof(*x->pairs);
+	int r = scratch_get(SCRATCH_COEFF_PAIRS, n_bytes, &x->pairs);
+
+	if (r < 0)
+		return r;
+	memset(x->pairs, 0, n_bytes);
+	x->n_groups = n_groups;
+	for (uint32_t i = 0; i < x->n_out; i++) {
+		for (uint32_t k = 0; k < x->windows[i].n; k++)
+			split_tap(&x->pairs[(size_t)(i / 2) * n_groups + k / 4], i % 2, k % 4, x->weights[(size_t)i * x->n_taps + k]);
+	}
+	return 0;
+}

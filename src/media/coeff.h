@@ -31,7 +31,20 @@ struct coeff {
 	uint32_t n_out, n_taps;		/* n_taps: weights kept for each output; unused ones are 0 */
 	struct coeff_window *windows;	/* n_out */
 	int32_t *weights;		/* n_out * n_taps */
+	struct coeff_pairs *pairs;	/* coeff_split(); NULL before */
+	uint32_t n_groups;		/* of four taps, in pairs */
 };
+
+/*
+ * The weights of four taps for two neighbouring outputs, split into 16-bit halves (weight = high * 2^COEFF_LOW_BITS +
+ * low), for instructions that multiply and add pairs of 16-bit numbers. Laid out for three channels: taps 0 and 1 for
+ * red, green, blue and nothing, then taps 2 and 3; then the same of the other output.
+ */
+struct coeff_pairs {
+	int16_t low[2][2][8], high[2][2][8];
+};
+
+#define COEFF_LOW_BITS 15
 
 struct coeff_window coeff_window_of(const struct axis *a, uint32_t out);
 /*
@@ -40,5 +53,7 @@ struct coeff_window coeff_window_of(const struct axis *a, uint32_t out);
  */
 int coeff_make(struct coeff *ret, enum scratch_slot slot, const struct axis *a, uint32_t first, uint32_t n,
 	uint32_t origin, bool mirror);
+/* Makes pairs: of outputs 2i and 2i + 1 the groups g are pairs[i * n_groups + g]; where there is none, weights are 0. */
+int coeff_split(struct coeff *x);
 
 #endif

@@ -77,7 +77,17 @@ static void vertical(const int32_t *weights, uint32_t n_rows, const uint8_t *fro
 
 const struct kernel kernel_scalar = {.name = "scalar", .horizontal = horizontal, .vertical = vertical};
 
-const struct kernel *kernel_best(void)
+const struct kernel *kernel_of(enum cpu_set set)
 {
+#ifdef __x86_64__
+	static const struct kernel *const kernels[N_CPU_SETS] = {
+		[CPU_SCALAR] = &kernel_scalar,
+		[CPU_AVX2] = &kernel_avx2,
+		[CPU_AVX512] = &kernel_avx512,
+	};
+
+	return kernels[set];
+#else
 	return &kernel_scalar;
+#endif
 }

@@ -6,13 +6,19 @@
 #ifndef OLDDOG_MEDIA_KERNEL_H
 #define OLDDOG_MEDIA_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpu.h"
 #include "media/coeff.h"
+
+/* What a kernel may read past the end of a row's last sample, of memory that is there but does not count. */
+#define KERNEL_OVERREAD SCRATCH_PADDING
 
 struct kernel {
 	const char *name;
+	bool splits_weights;	/* horizontal needs coeff_split() where there are three channels */
 	/* One row: to[i] is the weighted sum of from's samples in window i, for each of c channels (1 or 3). */
 	void (*horizontal)(const struct coeff *x, const uint8_t *from, uint8_t *to, unsigned c);
 	/* One row: the weighted sum of n_rows rows, stride apart, for each of n bytes. */
@@ -20,8 +26,11 @@ struct kernel {
 };
 
 extern const struct kernel kernel_scalar;
+#ifdef __x86_64__
+extern const struct kernel kernel_avx2, kernel_avx512;
+#endif
 
-/* The fastest set that this CPU can run. */
-const struct kernel *kernel_best(void);
+/* The loops for a set that this processor has. */
+const struct kernel *kernel_of(enum cpu_set set);
 
 #endif

@@ -33,7 +33,7 @@ static int run_op(struct image *im, const struct op *op, const struct plane *fro
 	case OP_DECODE:
 		return image_read(im, op->box, to);
 	case OP_RESIZE:
-		return resize_run(&op->resize, kernel_best(), from, to);
+		return resize_run(&op->resize, kernel_of(cpu_set()), from, to);
 	case OP_TURN:
 		pixel_turn(op->turn, from, to);
 		return 0;

@@ -25,7 +25,7 @@ int scratch_get(enum scratch_slot slot, size_t n_bytes, void *ret_p)
 		return E_LIMIT;
 	if (n_bytes > slots[slot].n_bytes || !slots[slot].p) {
 		slot_free(slot);
-		slots[slot].p = mem_alloc(n_bytes);
+		slots[slot].p = mem_alloc(n_bytes + SCRATCH_PADDING);
 		if (!slots[slot].p)
 			return -ENOMEM;
 		slots[slot].n_bytes = n_bytes;

@@ -13,6 +13,9 @@
 /* A slot above this is given back when its sample is done. */
 #define SCRATCH_KEEP_BYTES ((size_t)64 << 20)
 
+/* Readable behind what was asked for: wide loads may run over the end of the last row. */
+#define SCRATCH_PADDING 64
+
 enum scratch_slot {
 	SCRATCH_PLANE_A,	/* results of steps, alternating */
 	SCRATCH_PLANE_B,
@@ -21,6 +24,7 @@ enum scratch_slot {
 	SCRATCH_WHOLE,		/* a whole image, where a format cannot decode a region */
 	SCRATCH_COEFF_X,
 	SCRATCH_COEFF_Y,
+	SCRATCH_COEFF_PAIRS,
 	N_SCRATCH_SLOTS,
 };
 

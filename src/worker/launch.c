@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/scope.h"
 #include "worker/channel.h"
 
@@ -45,12 +46,14 @@ static int put_attributes(posix_spawnattr_t *attr)
 
 static int launch_spawn(const struct launch *l, pid_t *ret_pid)
 {
-	char limit[24], *argv[] = {(char *)l->program, limit, NULL}, *environment[] = {(char *)"LC_ALL=C", NULL};
+	char limit[24], set[40], *argv[] = {(char *)l->program, limit, NULL};
+	char *environment[] = {(char *)"LC_ALL=C", set, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	int r;
 
 	snprintf(limit, sizeof(limit), "%zu", l->memory_limit_bytes);
+	snprintf(set, sizeof(set), CPU_VARIABLE "=%s", cpu_set_name(cpu_set()));
 	r = posix_spawn_file_actions_init(&actions);
 	if (r)
 		return -r;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pool: its life, and what callers do with it. turn.c does what follows. */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/hash.h"
 #include "base/scope.h"
 #include "worker/launch.h"
@@ -73,8 +75,12 @@ static int pool_init_procs(struct worker_pool *pool)
 int worker_pool_new(const struct worker_conf *conf, struct worker_pool **ret_pool, struct err *e)
 {
 	AUTO(worker_pool) struct worker_pool *pool = NULL;
+	enum cpu_set asked;
 	int r = conf_check(conf, e);
 
+	/* Workers would fall back in silence, and a comparison of two sets would be of one with itself. */
+	if (r == 0)
+		r = cpu_choose(getenv(CPU_VARIABLE), &asked, e);
 	if (r < 0)
 		return r;
 	pool = mem_zalloc(sizeof(*pool));
