@@ -11,6 +11,9 @@
 /* Of a new period's weight, and how far it may lie above what is known. */
 #define PACE_SHARE 8
 #define PACE_MAX_GROWTH 4
+#define AHEAD_NS NS_PER_S
+#define AHEAD_MIN 16u
+#define AHEAD_MAX 1024u
 /* Above all that is wanted next. */
 #define DUE_LATER (1ull << 62)
 
@@ -48,6 +51,11 @@ void pace_note(struct pace *p, uint64_t now_ns)
 	}
 	period_ns = MIN(period_ns, PACE_MAX_GROWTH * p->period_ns);
 	p->period_ns = MAX(((PACE_SHARE - 1) * p->period_ns + period_ns) / PACE_SHARE, 1);
+}
+
+unsigned pace_ahead(const struct pace *p)
+{
+	return (unsigned)MAX(AHEAD_MIN, p->period_ns ? MIN(AHEAD_NS / p->period_ns, AHEAD_MAX) : 0);
 }
 
 uint64_t decode_due(const struct pace *p, uint64_t now_ns, unsigned lead, uint32_t cost_us)

@@ -26,6 +26,9 @@ struct pace {
 /* A batch is given now. One long pause (an evaluation, a checkpoint) does not pass for the new pace. */
 void pace_note(struct pace *p, uint64_t now_ns);
 
+/* Batches that are made ahead: a second's worth, so that a read that stalls for a third of one is never felt; 16 at least. */
+unsigned pace_ahead(const struct pace *p);
+
 /*
  * When decoding should begin at the latest, as a key: of what waits, the smallest is begun first. lead: batches that are
  * given before the one that it is for. What is wanted next (lead 0) comes before all else, longest first; then the least

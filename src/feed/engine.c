@@ -39,8 +39,8 @@ void engine_limits_default(struct engine_limits *l, unsigned n_workers)
 	l->max_bytes = l->max_bytes ? l->max_bytes : 4ull << 30;
 	l->batch_bytes = l->batch_bytes ? l->batch_bytes : half_of_memory();
 	l->read_bytes = l->read_bytes ? l->read_bytes : 128ull << 20;
-	l->max_ahead = l->max_ahead ? l->max_ahead : 16;
-	l->n_items = l->n_items ? l->n_items : MIN(64 + 32 * n_workers, 2048u);
+	l->max_ahead = l->max_ahead ? l->max_ahead : 64;
+	l->n_items = l->n_items ? l->n_items : MIN(256 + 32 * n_workers, 2048u);
 }
 
 /* Decisions into deeds. */
@@ -51,8 +51,8 @@ static void view_stream(struct stream *s, struct policy_stream *v)
 	struct item *it = stream_peek(s, &lead);
 
 	*v = (struct policy_stream){.open = !s->at_end && s->r == 0 && !s->closed, .wanted = s->wanted && !s->refused,
-		.n_ahead = s->n_ahead, .n_held = s->n_held, .next_bytes = s->next_bytes, .has_item = it != NULL, .item_lead = lead,
-		.item_bytes = it ? it->n_bytes : 0};
+		.n_ahead = s->n_ahead, .max_ahead = pace_ahead(&s->pace), .n_held = s->n_held, .next_bytes = s->next_bytes,
+		.has_item = it != NULL, .item_lead = lead, .item_bytes = it ? it->n_bytes : 0};
 	/* Nothing is opened behind a batch that failed. */
 	LIST_EACH(e, &s->opened)
 		v->open = v->open && container_of(e, struct batch_work, list)->r == 0;
@@ -63,6 +63,8 @@ static struct policy_action look(struct engine *g)
 	struct policy_state state = {.limits = g->limits, .streams = g->views, .n_streams = g->n_streams,
 		.first = g->first, .slot_bytes = g->slot_bytes, .read_bytes = g->read_bytes, .n_items = g->n_items,
 		.stalled = !list_empty(&g->stalled)};
+
+	state.full = g->full = policy_is_full(&state, g->full);
 
 	/* Only what changed: on a host with hundreds of ranks a look at all of them is dearer than the deed. */
 	for (unsigned i = 0; i < g->n_streams; i++) {
@@ -97,6 +99,7 @@ static void pump(struct engine *g)
 	items_unstall(g);
 	while (!g->closing && (a = look(g)).verb != POLICY_WAIT)
 		obey(g, a);
+	reads_submit(g);
 }
 
 static void tell_streams(struct engine *g)
@@ -294,6 +297,7 @@ int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *
 	g->stop_above_ppm = spec->stop_above_ppm;
 	g->limits = conf->limits;
 	list_init(&g->stalled);
+	list_init(&g->to_read);
 	engine_limits_default(&g->limits, n_workers);
 	r = fields_init(g, conf->uncollated, e);
 	if (r == 0) {

@@ -89,12 +89,13 @@ struct item_field {
 	bool decoding;			/* work is the pool's */
 };
 
+/* The read of one field. */
 struct item_read {
 	struct item *item;
-	struct store_req req;
+	struct list queued;		/* engine.to_read */
+	struct read_group *group;	/* the store has it, with others */
 	struct timer timer;		/* before another try */
-	unsigned first, n, n_retries;	/* fields that it reads */
-	bool busy;			/* the store has it */
+	unsigned n_retries;
 };
 
 /* A sample under way. */
@@ -135,7 +136,9 @@ struct engine {
 	struct policy_stream views[ENGINE_MAX_STREAMS];
 	unsigned n_streams, first;
 	struct list stalled;
+	struct list to_read;		/* item_read: asked for in this turn, grouped at its end */
 	unsigned n_items;		/* all, also those of closed streams */
+	bool full;			/* as policy_is_full() said last */
 	uint64_t slot_bytes, read_bytes;
 	bool task_posted;
 	struct task task;		/* pump from the loop */
@@ -188,6 +191,8 @@ void item_hasten(struct item *it);
 void item_free(struct item *it);
 /* Tries again those that waited for room in the arena. */
 void items_unstall(struct engine *g);
+/* Hands the reads that were asked for to the stores. */
+void reads_submit(struct engine *g);
 /* Hastens the end of all items of a closed stream. */
 void items_cancel(struct stream *s);
 

@@ -8,11 +8,18 @@ static bool may_start(const struct policy_state *s, const struct policy_stream *
 		return false;
 	if (s->n_items == 0)
 		return true;
+	if (t->item_lead > 0 && s->full)
+		return false;
 	/* Batches opened ahead turned out larger than was guessed: first comes what is waited for. */
 	if (t->item_lead > 0 && s->slot_bytes > s->limits.max_bytes)
 		return false;
 	return s->n_items < s->limits.n_items && s->read_bytes < s->limits.read_bytes &&
 		t->item_bytes <= s->limits.read_bytes - s->read_bytes;
+}
+
+bool policy_is_full(const struct policy_state *s, bool was)
+{
+	return s->n_items >= s->limits.n_items || (was && s->n_items > s->limits.n_items - s->limits.n_items / 8);
 }
 
 static bool fits(uint64_t used, uint64_t more, uint64_t limit)
@@ -23,7 +30,7 @@ static bool fits(uint64_t used, uint64_t more, uint64_t limit)
 /* Samples of opened batches come before further batches of the same stream. */
 static bool may_open(const struct policy_state *s, const struct policy_stream *t)
 {
-	if (!t->open || t->has_item || t->n_ahead >= s->limits.max_ahead)
+	if (!t->open || t->has_item || t->n_ahead >= s->limits.max_ahead || (t->max_ahead && t->n_ahead >= t->max_ahead))
 		return false;
 	if (t->n_ahead == 0)
 		return t->n_held == 0 || fits(s->slot_bytes, t->next_bytes, s->limits.max_bytes);

@@ -29,6 +29,7 @@ struct policy_stream {
 	bool open;		/* more batches may be opened: not at the end, not failed, not closed */
 	bool wanted;		/* its user asks for a batch now */
 	unsigned n_ahead;	/* batches opened and not yet given */
+	unsigned max_ahead;	/* of them that its pace asks for; 0: no own limit */
 	unsigned n_held;	/* given and not yet released */
 	uint64_t next_bytes;	/* room that the next batch is expected to need */
 	bool has_item;		/* a sample of an opened batch waits to be started */
@@ -44,6 +45,7 @@ struct policy_state {
 	uint64_t slot_bytes;	/* of opened and held batches */
 	uint64_t read_bytes;
 	unsigned n_items;
+	bool full;		/* samples under way reached their limit, and are not well below it again */
 	bool stalled;		/* a started sample waits for room in the input arena: no other may overtake it */
 };
 
@@ -55,5 +57,10 @@ struct policy_action {
 };
 
 struct policy_action policy_next(const struct policy_state *s);
+/*
+ * What s->full is now, after it was so: once samples under way have reached their limit, others are started when an eighth
+ * of them has ended, so that what lies side by side can be read together. The batch that is wanted next does not wait for that.
+ */
+bool policy_is_full(const struct policy_state *s, bool was);
 
 #endif

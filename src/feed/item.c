@@ -38,6 +38,7 @@ static struct item *item_alloc(struct stream *s)
 		return item_free(it), NULL;
 	for (unsigned k = 0; k < g->n_fields; k++) {
 		it->fields[k].item = it->reads[k].item = it;
+		list_init(&it->reads[k].queued);
 		timer_init(&it->reads[k].timer, g->loop, item_read_again);
 	}
 	return it;
@@ -312,16 +313,8 @@ void items_unstall(struct engine *g)
 static void item_cancel(struct item *it)
 {
 	it->n_pending++;
-	for (unsigned k = 0; k < engine_of(it)->n_fields; k++) {
-		struct item_read *rd = &it->reads[k];
-
-		if (rd->busy)
-			store_cancel(&rd->req);
-		if (!timer_armed(&rd->timer))
-			continue;
-		timer_clear(&rd->timer);
-		it->n_pending--;
-	}
+	for (unsigned k = 0; k < engine_of(it)->n_fields; k++)
+		it->n_pending -= read_cancel(&it->reads[k]);
 	if (!list_empty(&it->stalled)) {
 		list_del(&it->stalled);
 		it->n_pending--;

@@ -27,9 +27,11 @@ void item_fail(struct item *it, int r, const char *fmt, ...) __attribute__((form
 void item_drop(struct item *it);
 
 /* item_read.c */
-/* Fields first..end-1 that are to_read. */
+/* Asks for the fields first..end-1 that are to_read, by the end of this turn. */
 void item_read(struct item *it, unsigned first, unsigned end);
 void item_read_again(struct timer *t);
+/* Hastens the end of a field's read, wherever it stands; whether it has ended already. */
+bool read_cancel(struct item_read *rd);
 
 /* item_field.c */
 /* The n bytes of a field that is not an image, in f->bytes. */

@@ -44,8 +44,15 @@ void store_pass(struct store *next, struct store_req *req);
 void store_cancel_as(struct store_req *req, int code);
 /* Whether file names a version that is not the one found. */
 bool store_is_stale(const struct store_file *file, const char *version);
-/* How many of n ranges, from the first on, lie in the file without a gap: one call can read them. At least 1. */
+/* Between two ranges that one call reads: less than a page is dearer to step over than to read. */
+#define STORE_GAP_MAX 4096u
+/* How many of n ranges, from the first on, lie in the file with such gaps at most: one call can read them. At least 1. */
 unsigned store_run_length(const struct store_range *ranges, unsigned n);
+/* Bytes between a range and the next one of its run. */
+static inline uint64_t store_gap(const struct store_range *range)
+{
+	return range[1].offset - (range[0].offset + range[0].length);
+}
 /* The part of a read that lies within length: sets done to what can be had, and r when that is not all. */
 void store_range_clip(struct store_range *range, uint64_t length);
 /* Adds an entry to a listing; the name is copied. 0 or -ENOMEM. */

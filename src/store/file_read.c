@@ -10,7 +10,7 @@
 #include "base/scope.h"
 #include "store/engine.h"
 
-#define MAX_IOV 64
+#define MAX_IOV 256
 /* Between two looks at whether the request was cancelled. */
 #define MAX_READ_BYTES (16u << 20)
 
@@ -44,20 +44,33 @@ int file_stat_at(int dir_fd, const char *path, struct store_stat *ret)
 	return 0;
 }
 
-/* Adjacent ranges, at most MAX_IOV, from where the first of them that is not full stands. Bytes, 0 is the end. */
-static ssize_t read_some(int fd, struct store_range *ranges, unsigned n)
+/* What lies between the ranges of a run goes here; nobody looks at it. */
+static _Thread_local uint8_t unwanted[STORE_GAP_MAX];
+
+/* Ranges of a run, from where the first of them, which is not full, stands. */
+static unsigned fill_iov(struct store_range *ranges, unsigned n, struct iovec iov[MAX_IOV])
 {
-	struct iovec iov[MAX_IOV];
 	size_t left = MAX_READ_BYTES;
 	unsigned n_iov = 0;
-	ssize_t r;
 
-	for (unsigned i = 0; i < n && left; i++) {
+	for (unsigned i = 0; i < n && left && n_iov + 2 <= MAX_IOV; i++) {
 		size_t want = MIN(ranges[i].length - ranges[i].done, left);
 
+		if (i > 0 && store_gap(&ranges[i - 1]))
+			iov[n_iov++] = (struct iovec){unwanted, store_gap(&ranges[i - 1])};
 		iov[n_iov++] = (struct iovec){(uint8_t *)ranges[i].buf + ranges[i].done, want};
 		left -= want;
 	}
+	return n_iov;
+}
+
+/* Bytes, 0 is the end. */
+static ssize_t read_some(int fd, struct store_range *ranges, unsigned n)
+{
+	struct iovec iov[MAX_IOV];
+	unsigned n_iov = fill_iov(ranges, n, iov);
+	ssize_t r;
+
 	do
 		r = preadv(fd, iov, (int)n_iov, (off_t)(ranges[0].offset + ranges[0].done));
 	while (r < 0 && errno == EINTR);
@@ -75,11 +88,12 @@ static unsigned count_read(struct store_range *ranges, unsigned n, size_t got)
 		got -= (size_t)part;
 		if (ranges[i].done < ranges[i].length)
 			break;
+		got -= i + 1 < n ? MIN(store_gap(&ranges[i]), got) : 0;
 	}
 	return i;
 }
 
-/* Ranges without a gap between them. Each gets done and r; < 0: the request was cancelled. */
+/* Each range gets done and r; < 0: the request was cancelled. */
 static int read_run(struct store_req *req, int fd, struct store_range *ranges, unsigned n)
 {
 	unsigned at = 0;
@@ -89,7 +103,7 @@ static int read_run(struct store_req *req, int fd, struct store_range *ranges, u
 
 		if (req->cancelled)
 			return req->cancelled;
-		r = read_some(fd, ranges + at, MIN(n - at, MAX_IOV));
+		r = read_some(fd, ranges + at, n - at);
 		if (r <= 0 && ranges[at].done < ranges[at].length) {
 			ranges[at++].r = r < 0 ? (int)r : -ENODATA;
 			continue;

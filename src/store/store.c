@@ -311,7 +311,8 @@ unsigned store_run_length(const struct store_range *ranges, unsigned n)
 {
 	unsigned i = 1;
 
-	while (i < n && ranges[i - 1].offset + ranges[i - 1].length == ranges[i].offset)
+	while (i < n && ranges[i].offset >= ranges[i - 1].offset + ranges[i - 1].length &&
+		store_gap(&ranges[i - 1]) <= STORE_GAP_MAX)
 		i++;
 	return i;
 }

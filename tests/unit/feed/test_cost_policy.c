@@ -90,6 +90,17 @@ static void the_pace_follows_and_forgives_a_pause(void **state)
 	assert_in_range(p.period_ns, 1, 100);
 }
 
+static void a_second_is_made_ahead(void **state)
+{
+	const struct pace unknown = {0}, slow = {.period_ns = NS_PER_S}, quick = {.period_ns = 20 * NS_PER_MS},
+		none = {.period_ns = 1};
+
+	assert_int_equal(pace_ahead(&unknown), 16);
+	assert_int_equal(pace_ahead(&slow), 16);
+	assert_int_equal(pace_ahead(&quick), 50);
+	assert_in_range(pace_ahead(&none), 16, 1024);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +109,7 @@ int main(void)
 		cmocka_unit_test(the_least_slack_goes_first),
 		cmocka_unit_test(what_is_wanted_next_is_never_kept_waiting),
 		cmocka_unit_test(without_a_pace_batches_come_in_their_order),
+		cmocka_unit_test(a_second_is_made_ahead),
 		cmocka_unit_test(the_pace_follows_and_forgives_a_pause),
 	};
 

@@ -84,6 +84,39 @@ static void nothing_overtakes_a_sample_that_waits_for_room(void **state)
 	assert_int_equal(next((struct policy_state){.stalled = true, .n_items = 1}, &s, 1).verb, POLICY_WAIT);
 }
 
+static void what_was_full_is_filled_up_in_one_go(void **state)
+{
+	const struct policy_stream later = {.has_item = true, .item_lead = 1, .item_bytes = 1, .n_ahead = 2},
+		next_one = {.has_item = true, .item_bytes = 1};
+	struct policy_state s = {.limits = {.n_items = 80}};
+	bool full = false;
+
+	for (s.n_items = 0; s.n_items < 80; s.n_items++)
+		assert_false(policy_is_full(&s, full));
+	assert_true(full = policy_is_full(&s, full));
+	for (; s.n_items > 70; s.n_items--)
+		assert_true(full = policy_is_full(&s, full));
+	assert_false(policy_is_full(&s, full));
+	assert_int_equal(next((struct policy_state){.n_items = 7, .full = true}, &later, 1).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){.n_items = 7, .full = true}, &next_one, 1).verb, POLICY_START);
+	/* A limit too small for an eighth. */
+	s = (struct policy_state){.limits = {.n_items = 1}, .n_items = 1};
+	assert_true(policy_is_full(&s, false));
+	s.n_items = 0;
+	assert_false(policy_is_full(&s, true));
+}
+
+static void a_stream_has_no_more_ahead_than_its_pace_asks_for(void **state)
+{
+	const struct policy_stream s = {.open = true, .n_ahead = 2, .max_ahead = 2, .next_bytes = 1};
+	const struct policy_stream more = {.open = true, .n_ahead = 2, .max_ahead = 3, .next_bytes = 1};
+	const struct policy_stream most = {.open = true, .n_ahead = 4, .max_ahead = 9, .next_bytes = 1};
+
+	assert_int_equal(next((struct policy_state){0}, &s, 1).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){0}, &more, 1).verb, POLICY_OPEN);
+	assert_int_equal(next((struct policy_state){0}, &most, 1).verb, POLICY_WAIT);
+}
+
 static void prefetch_ends_at_the_slots_limit(void **state)
 {
 	const struct policy_stream s = {.open = true, .n_ahead = 1, .next_bytes = 400};
@@ -121,6 +154,8 @@ int main(void)
 		cmocka_unit_test(samples_of_later_batches_wait_while_memory_is_over_its_limit),
 		cmocka_unit_test(encoded_bytes_are_bounded_but_never_the_last),
 		cmocka_unit_test(nothing_overtakes_a_sample_that_waits_for_room),
+		cmocka_unit_test(what_was_full_is_filled_up_in_one_go),
+		cmocka_unit_test(a_stream_has_no_more_ahead_than_its_pace_asks_for),
 		cmocka_unit_test(prefetch_ends_at_the_slots_limit),
 		cmocka_unit_test(a_stream_with_nothing_ahead_gets_a_batch_until_the_hard_limit),
 		cmocka_unit_test(a_stream_that_has_nothing_gets_a_batch_whatever_others_hold),

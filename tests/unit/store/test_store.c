@@ -71,6 +71,34 @@ static void many_adjacent_ranges_are_one_text(void **state)
 	assert_memory_equal(got, bytes, N_BYTES);
 }
 
+/* Small gaps and large ones, read in one request; past the end as well. */
+static void ranges_with_gaps_keep_their_bytes(void **state)
+{
+	struct place *p = *state;
+	AUTO_FREE uint8_t *bytes = pattern(N_BYTES, 3), *got = mem_zalloc(N_BYTES + 4096);
+	static struct store_range ranges[2000];
+	struct store_req req = {.op = STORE_READ, .ranges = ranges};
+	uint64_t at = 0;
+	unsigned n = 0;
+
+	assert_int_equal(place_put(p, STORE_WRITE, "x", bytes, N_BYTES), 0);
+	for (; at < N_BYTES && n < N_ELEMS(ranges); n++) {
+		ranges[n] = (struct store_range){at, n * 37 % 100, got + at};
+		at += n * 37 % 100 + (n % 50 == 7 ? 4097 : n % 5 == 0 ? 0 : n % 60);
+	}
+	req.n_ranges = n;
+	assert_int_equal(place_run(p, &req, "x", NULL), ranges[n - 1].offset + ranges[n - 1].length > N_BYTES ? -ENODATA : 0);
+	for (unsigned i = 0; i < n; i++) {
+		if (ranges[i].offset + ranges[i].length <= N_BYTES)
+			assert_int_equal(ranges[i].done, ranges[i].length);
+		assert_memory_equal(ranges[i].buf, bytes + ranges[i].offset, ranges[i].done);
+		memset(ranges[i].buf, 0, ranges[i].done);
+	}
+	/* And nothing beside them. */
+	for (unsigned i = 0; i < N_BYTES + 4096; i++)
+		assert_int_equal(got[i], 0);
+}
+
 static void a_changed_file_is_stale(void **state)
 {
 	struct place *p = *state;
@@ -468,6 +496,7 @@ static const struct {
 } cases[] = {
 	CASE(what_was_written_is_read),
 	CASE(many_adjacent_ranges_are_one_text),
+	CASE(ranges_with_gaps_keep_their_bytes),
 	CASE(a_changed_file_is_stale),
 	CASE(create_exclusive_does_not_replace),
 	CASE(what_cannot_be_is_told),
