@@ -73,6 +73,37 @@ static uint32_t finish_value(const struct recipe_field *field, unsigned channel,
 	return finish_round(field->dtype, x);
 }
 
+static bool line_fits(const struct finish_line *line, const uint32_t table[256], unsigned c)
+{
+	for (unsigned v = 0; v < 256; v++) {
+		float x = (float)(line->scale[c] * v + line->offset[c]);
+
+		if (memcmp(&x, &table[v], sizeof(x)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Rounded to float both are nearly always the same; that they are is tried, not believed. */
+static bool line_of(const struct finish *f, const struct recipe_field *field, struct finish_line *ret)
+{
+	bool fits = f->dtype == DTYPE_FLOAT32;
+
+	for (unsigned c = 0; fits && c < N_ELEMS(f->table); c++) {
+		bool normalize = field->normalize && c < N_ELEMS(field->mean);
+
+		ret->scale[c] = normalize ? 1 / (255 * field->std[c]) : 1 / 255.0;
+		ret->offset[c] = normalize ? -field->mean[c] / field->std[c] : 0;
+		fits = line_fits(ret, f->table[c], c);
+	}
+	return fits;
+}
+
+void finish_use(struct finish *f, enum cpu_set set)
+{
+	f->wide = f->is_line ? finish_wide_of(set) : NULL;
+}
+
 void finish_init(struct finish *f, const struct recipe_field *field)
 {
 	f->dtype = field->dtype;
@@ -81,6 +112,8 @@ void finish_init(struct finish *f, const struct recipe_field *field)
 		for (unsigned v = 0; v < 256; v++)
 			f->table[c][v] = finish_value(field, c, v);
 	}
+	f->is_line = line_of(f, field, &f->line);
+	finish_use(f, cpu_set());
 }
 
 /* Where the elements go: a row of a frame, and in CHW the distance from one channel's plane to the next. */
@@ -154,11 +187,32 @@ static finish_row *const finish_rows[][LAYOUT_CHW + 1] = {
 	[4] = {[LAYOUT_HWC] = hwc_row_uint32_t, [LAYOUT_CHW] = chw_row_uint32_t},
 };
 
+/* How many of the row's pixels were made without the table. */
+static size_t wide_row(const struct finish *f, const uint8_t *from, size_t n, unsigned c, const struct target *t)
+{
+	if (!f->wide)
+		return 0;
+	if (c == 1)
+		return f->wide->one(&f->line, from, n, t->row);
+	if (c != 3)
+		return 0;
+	return f->layout == LAYOUT_HWC ? f->wide->hwc3(&f->line, from, n, t->row) :
+		f->wide->chw3(&f->line, from, n, t->row, t->plane);
+}
+
+static void copy_row(const struct finish *f, const uint8_t *from, size_t n, unsigned c, const struct target *t)
+{
+	unsigned n_bytes = dtype_bytes(f->dtype);
+	size_t done = wide_row(f, from, n, c, t);
+	struct target rest = {.row = (uint8_t *)t->row + done * (f->layout == LAYOUT_HWC ? c : 1) * n_bytes, .plane = t->plane};
+
+	finish_rows[n_bytes][f->layout](f->table, from + done * c, n - done, c, &rest);
+}
+
 void finish_copy_padded(const struct finish *f, const uint8_t *from, uint32_t h, uint32_t w, uint32_t c, void *to,
 	uint32_t frame_h, uint32_t frame_w)
 {
 	unsigned n_bytes = dtype_bytes(f->dtype);
-	finish_row *row = finish_rows[n_bytes][f->layout];
 	size_t n_rows = h, n = w, stride = (size_t)frame_w * (f->layout == LAYOUT_HWC ? c : 1);
 	struct target t = {.plane = (size_t)frame_h * frame_w};
 
@@ -169,7 +223,7 @@ void finish_copy_padded(const struct finish *f, const uint8_t *from, uint32_t h,
 	}
 	for (size_t y = 0; y < n_rows; y++) {
 		t.row = (uint8_t *)to + y * stride * n_bytes;
-		row(f->table, from + y * n * c, n, c, &t);
+		copy_row(f, from + y * n * c, n, c, &t);
 	}
 }
 

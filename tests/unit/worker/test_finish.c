@@ -135,6 +135,18 @@ static void check_copy(const struct finish *f, uint32_t h, uint32_t w, uint32_t 
 	assert_memory_equal(to, want, fh * fw * c * n);
 }
 
+static void check_sizes(const struct finish *f)
+{
+	for (uint32_t c = 1; c <= 4; c++) {
+		for (uint32_t w = 1; w <= 40; w++)
+			check_copy(f, 1, w, c, 1, w);
+		check_copy(f, 13, 17, c, 13, 17);
+		check_copy(f, 13, 17, c, 20, 17);
+		check_copy(f, 13, 17, c, 13, 19);
+		check_copy(f, 64, 67, c, 70, 80);
+	}
+}
+
 static void every_dtype_and_layout_equals_the_plain_loop(void **state)
 {
 	static const enum dtype all[] = {DTYPE_UINT8, DTYPE_FLOAT16, DTYPE_BFLOAT16, DTYPE_FLOAT32};
@@ -147,15 +159,37 @@ static void every_dtype_and_layout_equals_the_plain_loop(void **state)
 			field.dtype = all[i];
 			field.layout = l;
 			finish_init(&f, &field);
-			for (uint32_t c = 1; c <= 4; c++) {
-				check_copy(&f, 1, 1, c, 1, 1);
-				check_copy(&f, 13, 17, c, 13, 17);
-				check_copy(&f, 13, 17, c, 20, 17);
-				check_copy(&f, 13, 17, c, 13, 19);
-				check_copy(&f, 64, 67, c, 70, 80);
+			for (enum cpu_set set = CPU_SCALAR; set <= cpu_has(); set++) {
+				finish_use(&f, set);
+				check_sizes(&f);
 			}
 		}
 	}
+}
+
+/* Of random normalisations nearly all are lines; those that are not keep to the table, which is what check_copy() asks. */
+static void random_normalisations_equal_the_table(void **state)
+{
+	struct philox_key key = philox_key_of(2, "normalize");
+	unsigned n_lines = 0;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		struct recipe_field field = {.dtype = DTYPE_FLOAT32, .layout = i % 2 ? LAYOUT_CHW : LAYOUT_HWC, .normalize = true};
+		struct finish f;
+
+		for (uint32_t k = 0; k < 3; k++) {
+			uint32_t u[4];
+
+			philox(key, i, k, 0, u);
+			field.mean[k] = u[2] % 4 ? uniform_of(u[0]) : (u[0] % 256) / 255.0;
+			field.std[k] = ldexp(uniform_of(u[1]), (int)(u[3] % 8) - 4);
+		}
+		finish_init(&f, &field);
+		n_lines += f.is_line;
+		check_copy(&f, 9, 29, 3, 9, 29);
+	}
+	assert_true(n_lines > 150);
+	print_message("%u of 300 are lines\n", n_lines);
 }
 
 int main(void)
@@ -167,6 +201,7 @@ int main(void)
 		cmocka_unit_test(known_values),
 		cmocka_unit_test(values_are_scaled_and_normalised_in_double),
 		cmocka_unit_test(every_dtype_and_layout_equals_the_plain_loop),
+		cmocka_unit_test(random_normalisations_equal_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
