@@ -147,8 +147,11 @@ int coeff_split(struct coeff *x)
 	memset(x->pairs, 0, n_bytes);
 	x->n_groups = n_groups;
 	for (uint32_t i = 0; i < x->n_out; i++) {
+		const int32_t *weights = x->weights + (size_t)i * x->n_taps;
+		struct coeff_pairs *pairs = x->pairs + (size_t)(i / 2) * n_groups;
+
 		for (uint32_t k = 0; k < x->windows[i].n; k++)
-			split_tap(&x->pairs[(size_t)(i / 2) * n_groups + k / 4], i % 2, k % 4, x->weights[(size_t)i * x->n_taps + k]);
+			split_tap(&pairs[k / 4], i % 2, k % 4, weights[k]);
 	}
 	return 0;
 }

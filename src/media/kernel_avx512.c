@@ -58,7 +58,8 @@ static AVX512 void horizontal_rgb(const struct coeff *x, const uint8_t *from, ui
 
 	for (uint32_t i = 0; i < x->n_out; i += 2, to += 6, pairs += x->n_groups) {
 		const struct coeff_window *a = &x->windows[i], *b = i + 1 < x->n_out ? a + 1 : a;
-		uint64_t two = sum_pixels(pairs, from + (size_t)3 * a->first, groups_of(a), from + (size_t)3 * b->first, groups_of(b));
+		uint64_t two = sum_pixels(pairs, from + (size_t)3 * a->first, groups_of(a),
+			from + (size_t)3 * b->first, groups_of(b));
 
 		two = _pext_u64(two, 0x00ffffff00ffffff);
 		memcpy(to, &two, i + 1 < x->n_out ? 6 : 3);
