@@ -14,7 +14,8 @@
 #define AHEAD_NS NS_PER_S
 #define AHEAD_MIN 16u
 #define AHEAD_MAX 1024u
-/* Above all that is wanted next. */
+/* What is wanted next, and all else: apart by more than any time, and a cost can be taken off either. */
+#define DUE_NEXT (1ull << 61)
 #define DUE_LATER (1ull << 62)
 
 uint32_t decode_cost_us(const struct picture_head *head, uint64_t n_bytes)
@@ -62,7 +63,5 @@ uint64_t decode_due(const struct pace *p, uint64_t now_ns, unsigned lead, uint32
 {
 	uint64_t period_ns = p->period_ns ? p->period_ns : PERIOD_UNKNOWN_NS;
 
-	if (lead == 0)
-		return UINT32_MAX - cost_us;
-	return DUE_LATER + now_ns + lead * period_ns - cost_us * NS_PER_US;
+	return (lead == 0 ? DUE_NEXT : DUE_LATER + lead * period_ns) + now_ns - cost_us * NS_PER_US;
 }

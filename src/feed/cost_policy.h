@@ -31,8 +31,9 @@ unsigned pace_ahead(const struct pace *p);
 
 /*
  * When decoding should begin at the latest, as a key: of what waits, the smallest is begun first. lead: batches that are
- * given before the one that it is for. What is wanted next (lead 0) comes before all else, longest first; then the least
- * slack, which is the time until its batch is asked for, less its cost. So a picture of 100 ms is begun before those of
+ * given before the one that it is for. What is wanted next (lead 0) comes before all else, longest first, but so that none
+ * of one stream is overtaken for ever by others; then the least slack, which is the time until its batch is asked for, less
+ * its cost. So a picture of 100 ms is begun before those of
  * 1 ms of earlier batches, as soon as it would be late otherwise, and no sooner.
  */
 uint64_t decode_due(const struct pace *p, uint64_t now_ns, unsigned lead, uint32_t cost_us);

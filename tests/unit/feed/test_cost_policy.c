@@ -60,6 +60,8 @@ static void what_is_wanted_next_is_never_kept_waiting(void **state)
 	assert_true(due(0, 0) < due(1, 60000));
 	assert_true(decode_due(&pace, 0, 0, 0) < decode_due(&pace, 0, 1, COST_MAX_US));
 	assert_true(due(0, 100) < due(0, 1));
+	/* A light one is overtaken by heavier ones for as long as they take, no longer. */
+	assert_true(decode_due(&pace, NS_PER_S, 0, 1000) < decode_due(&pace, NS_PER_S + 101 * NS_PER_MS, 0, 100000));
 }
 
 static void without_a_pace_batches_come_in_their_order(void **state)
