@@ -54,6 +54,11 @@ void pace_note(struct pace *p, uint64_t now_ns)
 	p->period_ns = MAX(((PACE_SHARE - 1) * p->period_ns + period_ns) / PACE_SHARE, 1);
 }
 
+bool pace_differs(uint64_t period_ns, uint64_t ranked_by_ns)
+{
+	return period_ns > ranked_by_ns + ranked_by_ns / 4 || ranked_by_ns > period_ns + period_ns / 4;
+}
+
 unsigned pace_ahead(const struct pace *p)
 {
 	return (unsigned)MAX(AHEAD_MIN, p->period_ns ? MIN(AHEAD_NS / p->period_ns, AHEAD_MAX) : 0);

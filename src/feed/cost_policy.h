@@ -6,6 +6,7 @@
 #ifndef OLDDOG_FEED_COST_POLICY_H
 #define OLDDOG_FEED_COST_POLICY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "wire/picture_head.h"
@@ -26,6 +27,8 @@ struct pace {
 /* A batch is given now. One long pause (an evaluation, a checkpoint) does not pass for the new pace. */
 void pace_note(struct pace *p, uint64_t now_ns);
 
+/* Whether what was ranked by one period must be ranked again by another. */
+bool pace_differs(uint64_t period_ns, uint64_t ranked_by_ns);
 /* Batches that are made ahead: a second's worth, so that a read that stalls for a third of one is never felt; 16 at least. */
 unsigned pace_ahead(const struct pace *p);
 

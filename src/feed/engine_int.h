@@ -69,6 +69,7 @@ struct stream {
 	uint64_t n_opened_samples;
 	uint64_t n_opened, n_given;	/* batches */
 	struct pace pace;
+	uint64_t ranked_period_ns;	/* by which all that wait were ranked */
 	uint64_t next_bytes;		/* expected of the next batch */
 	unsigned n_ahead, n_held;
 	unsigned n_items;		/* under way; the stream lives as long as they */
@@ -185,8 +186,8 @@ void stream_tell(struct stream *s);
 /* Takes memory and finds the sample of position. -ENOMEM, or what plan_sample() said. */
 int item_new(struct batch_work *b, uint32_t index, uint64_t position, struct item **ret, struct err *e);
 void item_start(struct item *it);
-/* Its batch is wanted next: what waits to be decoded comes before all else. */
-void item_hasten(struct item *it);
+/* What of it waits to be decoded gets its place again. */
+void item_rank(struct item *it);
 /* One that was not started. NULL is a no-op. */
 void item_free(struct item *it);
 /* Tries again those that waited for room in the arena. */

@@ -147,7 +147,7 @@ static void decode_start(struct item_field *f, uint64_t out_bytes)
 	worker_submit(engine_of(it)->pool, &f->work);
 }
 
-void item_hasten(struct item *it)
+void item_rank(struct item *it)
 {
 	for (unsigned k = 0; k < engine_of(it)->n_fields; k++) {
 		struct item_field *f = &it->fields[k];

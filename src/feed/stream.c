@@ -245,14 +245,21 @@ static int stop_too_bad(struct stream *s, struct err *e)
 	return give_up(s, e);
 }
 
-static void hasten_first(struct stream *s)
+/* Who comes next in the workers' queue, now that one batch less is before theirs: the first; with another pace, all. */
+static void rank_items(struct stream *s)
 {
-	struct batch_work *b = first_opened(s);
+	bool all = pace_differs(s->pace.period_ns, s->ranked_period_ns);
 
-	if (!b)
-		return;
-	LIST_EACH(e, &b->items)
-		item_hasten(container_of(e, struct item, list));
+	if (all)
+		s->ranked_period_ns = s->pace.period_ns;
+	LIST_EACH(l, &s->opened) {
+		struct batch_work *b = batch_of(l);
+
+		if (!all && b != first_opened(s))
+			return;
+		LIST_EACH(e, &b->items)
+			item_rank(container_of(e, struct item, list));
+	}
 }
 
 static int give(struct stream *s, struct batch_work *b, struct stream_batch **ret, struct err *e)
@@ -270,7 +277,7 @@ static int give(struct stream *s, struct batch_work *b, struct stream_batch **re
 	s->n_held++;
 	s->n_given++;
 	pace_note(&s->pace, loop_now(s->engine->loop));
-	hasten_first(s);
+	rank_items(s);
 	s->consumed = b->out.head.end;
 	s->engine->counts.n_samples += b->out.head.n;
 	*ret = &b->out;

@@ -92,6 +92,12 @@ static void the_pace_follows_and_forgives_a_pause(void **state)
 	assert_in_range(p.period_ns, 1, 100);
 }
 
+static void a_quarter_more_or_less_is_another_pace(void **state)
+{
+	assert_true(pace_differs(60, 0) && pace_differs(0, 60) && pace_differs(100, 79) && pace_differs(79, 100));
+	assert_false(pace_differs(0, 0) || pace_differs(100, 100) || pace_differs(100, 80) || pace_differs(80, 100));
+}
+
 static void a_second_is_made_ahead(void **state)
 {
 	const struct pace unknown = {0}, slow = {.period_ns = NS_PER_S}, quick = {.period_ns = 20 * NS_PER_MS},
@@ -111,6 +117,7 @@ int main(void)
 		cmocka_unit_test(the_least_slack_goes_first),
 		cmocka_unit_test(what_is_wanted_next_is_never_kept_waiting),
 		cmocka_unit_test(without_a_pace_batches_come_in_their_order),
+		cmocka_unit_test(a_quarter_more_or_less_is_another_pace),
 		cmocka_unit_test(a_second_is_made_ahead),
 		cmocka_unit_test(the_pace_follows_and_forgives_a_pause),
 	};

@@ -187,6 +187,19 @@ static void a_heavy_sample_is_begun_in_time(void **state)
 	assert_true(n_heavy > 10);
 }
 
+/*
+ * At the start nobody knows the user's pace, and ten batches wait already: when it is known, they are ranked by it, and those
+ * that come later do not overtake them.
+ */
+static void what_waited_before_the_pace_was_known_is_ranked_by_it(void **state)
+{
+	struct run run = {0};
+
+	run_all(&run, 2, 16);
+	for (unsigned i = N_FIRST; i < N_BATCHES; i++)
+		assert_int_equal(run.waited_ns[i], 0);
+}
+
 /* One worker cannot make them all in time; each sample is made once all the same, and none is lost behind another. */
 static void with_too_little_time_nothing_changes_but_the_time(void **state)
 {
@@ -200,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_heavy_sample_is_begun_in_time),
+		cmocka_unit_test(what_waited_before_the_pace_was_known_is_ranked_by_it),
 		cmocka_unit_test(with_too_little_time_nothing_changes_but_the_time),
 	};
 
