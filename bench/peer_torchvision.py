@@ -81,7 +81,7 @@ def main():
     n = args.batch * args.batches
     waits.sort()
     print(json.dumps({
-        "peer": f"torchvision {torchvision.__version__}, torch {torch.__version__}, Pillow {PIL.__version__}",
+        "what": f"torchvision {torchvision.__version__}, torch {torch.__version__}, Pillow {PIL.__version__}",
         "samples": n, "samples_per_s": n / wall, "before_cpu_ms": before_cpu_ms,
         "wait_p50_ms": 1000 * waits[len(waits) // 2], "wait_p99_ms": 1000 * waits[len(waits) * 99 // 100]}))
 

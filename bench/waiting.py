@@ -9,7 +9,6 @@ between asking for a batch and having it; the first, which includes starting, is
 """
 
 import argparse
-import ctypes
 import json
 import os
 import statistics
@@ -21,7 +20,8 @@ from pathlib import Path
 import PIL.Image
 
 from delays import Delays
-from loader import PR_SET_CHILD_SUBREAPER, ROOT, SPEC, measure
+from loader import SPEC
+from rounds import ROOT, measure, read_all
 
 N_PICTURES = 2400
 N_LARGE = 48
@@ -122,20 +122,16 @@ def main():
     parser.add_argument("--pictures", type=Path, help="where the pictures are kept for the next time; default: not at all")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    # What a measured process leaves behind is ours to wait for, so its CPU is counted.
-    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise SystemExit("bench: this kernel does not let us wait for orphans")
     with tempfile.TemporaryDirectory() as work:
         folder = (args.pictures or Path(work) / "pictures").resolve()
         make_pictures(args.media, folder)
-        for picture in folder.glob("*.jpg"):
-            picture.read_bytes()
+        read_all(folder.glob("*.jpg"))
         rounds = take_rounds(args, folder, Path(work))
     rows = rows_of(rounds)
     if args.json:
         print(json.dumps({"rows": rows, "rounds": rounds}))
     else:
-        show(rows, args, next(r[0]["peer"] for name, r in rounds.items() if name != "olddog"))
+        show(rows, args, next(r[0]["what"] for name, r in rounds.items() if name != "olddog"))
 
 
 if __name__ == "__main__":

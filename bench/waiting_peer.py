@@ -61,7 +61,7 @@ def main():
         asked = time.perf_counter()
     n, wall = sum(map(len, batches)), time.perf_counter() - began
     print(json.dumps({
-        "peer": f"torchvision {torchvision.__version__}, torch {torch.__version__}, Pillow {PIL.__version__}",
+        "what": f"torchvision {torchvision.__version__}, torch {torch.__version__}, Pillow {PIL.__version__}",
         "waits_ms": waits, "samples": n, "samples_per_s": n / wall, "before_cpu_ms": before_cpu_ms}))
 
 

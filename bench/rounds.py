@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the programs of bench/ share: a process's CPU, rounds that take turns, the record of a result, its table.
+
+A program asks one question of several subjects, us and named peers:
+
+    QUESTION = Question(
+        "loader", "What does loading cost?",
+        {"cpu": Measure("CPU, s per 1,000", "cpu_ms_per_sample")},       # what is shown, in this order
+        [Target("cpu", "olddog", "TurboLoader", at_least=1.4)])          # TurboLoader's median is 1.4 times olddog's
+    args = options("loader", __doc__, n_rounds=3).parse_args()             # --rounds, --json
+    subjects = {"olddog": lambda: measure([sys.executable, "bench/ours.py", plan]), ..}
+    finish(QUESTION.take(subjects, args.rounds, {"page cache": "warm", "batch": 32}), args)
+
+A subject is a function that runs it once and returns {key: number}, and "what": its versions, in words. measure() is
+such a function's usual body. Subjects take turns, so what else the machine does hits all of them alike; of the rounds
+the median counts, and how far they lay apart is told. The record is what --json prints; bench/table makes
+tables of records. It has no date and no name of a machine, so that only figures differ between two runs.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PR_SET_CHILD_SUBREAPER = 36
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """words: with the unit, the head of a column. key: of a subject's result. absolute: no ratio of it is worth showing."""
+    words: str
+    key: str
+    absolute: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """Of a measure: peer's median / subject's is at_least, or subject's / peer's at_most; without a peer, subject's median."""
+    measure: str
+    subject: str
+    peer: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass
+class Record:
+    name: str
+    question: str
+    measures: dict
+    targets: list
+    conditions: dict
+    machine: str
+    rounds: int
+    others_cores: float                          # what else ran meanwhile, in cores
+    versions: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)   # {subject: {measure: [of each round]}}
+    missing: dict = field(default_factory=dict)  # {peer: why it is not here}
+
+    def median(self, subject, measure):
+        values = self.values.get(subject, {}).get(measure)
+        return statistics.median(values) if values else None
+
+
+@dataclass(frozen=True)
+class Question:
+    name: str
+    words: str
+    measures: dict
+    targets: list = ()
+
+    def take(self, subjects, n_rounds, conditions, missing=None):
+        """Rounds of all subjects in turn, as a Record."""
+        clock = Others()
+        taken = {name: [] for name in subjects}
+        for number in range(n_rounds):
+            for name, run in subjects.items():
+                taken[name].append(run())
+                shown = ", ".join(f"{m.words} {number_of(taken[name][-1][m.key])}" for m in self.measures.values()
+                                  if m.key in taken[name][-1])
+                print(f"{self.name}: round {number + 1}, {name}: {shown}", file=sys.stderr, flush=True)
+        record = Record(
+            self.name, self.words, {key: asdict(m) for key, m in self.measures.items()}, [asdict(t) for t in self.targets],
+            {key: str(value) for key, value in conditions.items()}, machine(), n_rounds, clock.cores(), missing=missing or {})
+        for name, results in taken.items():
+            record.versions[name] = results[0].get("what", "")
+            record.values[name] = {key: [round(r[m.key], 4) for r in results] for key, m in self.measures.items()
+                                   if m.key in results[0]}
+        return record
+
+
+class Others:
+    """How much of the machine others than we and our children use, from now on."""
+
+    def __init__(self):
+        self.began = self.now()
+
+    @staticmethod
+    def now():
+        with open("/proc/stat") as stat:
+            ticks = [int(n) for n in stat.readline().split()[1:9]]
+        user, nice, system, idle, wait, irq, softirq, steal = ticks
+        return sum(ticks) / TICKS / os.cpu_count(), (user + nice + system + irq + softirq + steal) / TICKS - own_cpu_s()
+
+    def cores(self):
+        now = self.now()
+        return round(max(0.0, (now[1] - self.began[1]) / max(now[0] - self.began[0], 1e-9)), 2)
+
+
+def own_cpu_s():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def machine():
+    with open("/proc/cpuinfo") as info:
+        lines = dict(map(str.strip, line.split(":", 1)) for line in info if ":" in line)
+    with open("/proc/meminfo") as info:
+        kib = int(info.readline().split()[1])
+    simd = next((words for flag, words in (("avx512bw", ", AVX-512"), ("avx2", ", AVX2")) if flag in lines.get("flags", "")), "")
+    return f"{lines.get('model name', os.uname().machine)}{simd}, {os.cpu_count()} cores, {round(kib / 2**20)} GiB"
+
+
+def children_cpu_ms():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1000 * (used.ru_utime + used.ru_stime)
+
+
+def measure(argv, env=None, core=None):
+    """What argv printed as one line of JSON, and cpu_ms_per_sample: of it and of all that it started, orphans included.
+
+    It prints at least samples, and before_cpu_ms: what it had used when the work began, which is not counted. All but
+    what a peer asks for itself is single-threaded. With core: all of it runs there.
+    """
+    # What a measured process leaves behind is ours to wait for, so its CPU is counted.
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise SystemExit("bench: this kernel does not let us wait for orphans")
+    before = children_cpu_ms()
+    env = {**os.environ, "BENCH_PID": str(os.getpid()), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **(env or {})}
+    env.pop("OLDDOG_JOB", None)
+    pin = [] if core is None else ["taskset", "-c", core]
+    run = subprocess.run([str(a) for a in [*pin, *argv]], env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+    if run.returncode != 0:
+        raise SystemExit(f"bench: {argv[0]} {argv[1] if len(argv) > 1 else ''}.. ended with {run.returncode}")
+    result = json.loads(run.stdout.splitlines()[-1])
+    if "before_cpu_ms" in result:
+        result["cpu_ms_per_sample"] = (children_cpu_ms() - before - result["before_cpu_ms"]) / result["samples"]
+    return result
+
+
+def olddog_version():
+    return subprocess.run([ROOT / "build/olddog", "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.split("\n")[0]
+
+
+def read_all(paths):
+    """So that the page cache is warm."""
+    for path in paths:
+        path.read_bytes()
+
+
+def number_of(value):
+    """Three digits or so, for a person."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3g}"
+
+
+def spread(values):
+    """Median, and half of how far the rounds lay apart."""
+    half = (max(values) - min(values)) / 2
+    return number_of(statistics.median(values)) + (f" ±{number_of(half)}" if len(values) > 1 else "")
+
+
+def cell(record, subject, key):
+    values = record.values[subject].get(key)
+    if not values:
+        return "-"
+    first = next(iter(record.values))
+    ours = record.median(first, key)
+    if subject == first or not ours or record.measures[key]["absolute"]:
+        return spread(values)
+    return f"{spread(values)} ({record.median(subject, key) / ours:.2f}x)"
+
+
+def rows(record):
+    """The table as lists of words; the first row is the head. Ratios are to the first subject."""
+    yield ["", *(m["words"] for m in record.measures.values())]
+    for subject in record.values:
+        yield [subject, *(cell(record, subject, key) for key in record.measures)]
+
+
+def verdicts(record):
+    """(words, reached) of each target that can be told."""
+    for t in map(lambda t: Target(**t), record.targets):
+        ours, peer = record.median(t.subject, t.measure), record.median(t.peer, t.measure) if t.peer else 1.0
+        if ours is None or peer is None:
+            continue
+        value, wanted = (peer / ours, t.at_least) if t.at_least is not None else (ours / peer, t.at_most)
+        reached = value >= wanted if t.at_least is not None else value <= wanted
+        what = f"{t.peer} / {t.subject}" if t.at_least is not None else f"{t.subject} / {t.peer}" if t.peer else t.subject
+        yield (f"{record.measures[t.measure]['words']}: {what}: {value:.3g}, wanted at "
+               f"{'least' if t.at_least is not None else 'most'} {wanted:g}", reached)
+
+
+def conditions(record):
+    told = ", ".join(f"{key} {value}" for key, value in record.conditions.items())
+    busy = f", others meanwhile used {record.others_cores:.1f} cores" if record.others_cores >= 0.05 else ""
+    return f"{record.machine}; {told}; {record.rounds} round{"s in turn" if record.rounds > 1 else ""}{busy}"
+
+
+def show(record):
+    print(f"{record.question}\n{conditions(record)}")
+    table = list(rows(record))
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    for row in table:
+        print("  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]))
+    for words, reached in verdicts(record):
+        print(f"{'ok  ' if reached else 'MISS'} {words}")
+    for subject, version in record.versions.items():
+        if version:
+            print(f"{subject}: {version}")
+    for peer, why in record.missing.items():
+        print(f"{peer} is not here: {why}")
+
+
+def options(name, words, n_rounds):
+    parser = argparse.ArgumentParser(prog=f"bench/{name}", description=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=n_rounds)
+    parser.add_argument("--json", action="store_true", help="the record, for bench/table, in place of a table")
+    return parser
+
+
+def finish(record, args):
+    if args.json:
+        # One line for the rounds of a measure.
+        text = json.dumps(asdict(record), indent=1, ensure_ascii=False)
+        print(re.sub(r"\[[^][{}\"]*\]", lambda numbers: " ".join(numbers[0].split()), text))
+    else:
+        show(record)
+
+
+def load(path):
+    return Record(**json.loads(Path(path).read_text()))
