@@ -142,6 +142,7 @@ static void run_all(struct run *run, unsigned n_workers, unsigned max_ahead)
 	struct plan *plan = NULL;
 	struct err e = {0};
 
+	assert_non_null(data);
 	workers = (struct slow_workers){.h = 8, .w = 8, .c = 3, .cost_ns = cost_ns};
 	if (spec_parse("slack", spec_text, strlen(spec_text), &spec, &e) < 0 || plan_make(spec, NULL, &pc, &plan, &e) < 0)
 		fail_msg("%s", e.words);
