@@ -219,7 +219,8 @@ def verdicts(record):
 def conditions(record):
     told = ", ".join(f"{key} {value}" for key, value in record.conditions.items())
     busy = f", others meanwhile used {record.others_cores:.1f} cores" if record.others_cores >= 0.05 else ""
-    return f"{record.machine}; {told}; {record.rounds} round{"s in turn" if record.rounds > 1 else ""}{busy}"
+    turns = "1 round" if record.rounds == 1 else f"{record.rounds} rounds in turn"
+    return f"{record.machine}; {told}; {turns}{busy}"
 
 
 def show(record):
