@@ -36,7 +36,9 @@ class Delays:
 
     def suffix(self):
         """The same as a URL's suffix."""
-        return f"#fault=delay:{self.min_ns}ns-{self.max_ns}ns,slow:{self.slow_p}:{self.slow_ns}ns,seed:{self.seed}"
+        def told(ns):
+            return f"{ns}ns" if ns % 10**6 else f"{ns // 10**6}ms"
+        return f"#fault=delay:{told(self.min_ns)}-{told(self.max_ns)},slow:{self.slow_p}:{told(self.slow_ns)},seed:{self.seed}"
 
     def of(self, path, offset=0):
         """Nanoseconds that a read of this range waits."""

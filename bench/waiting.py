@@ -10,23 +10,31 @@ between asking for a batch and having it; the first, which includes starting, is
 
 import argparse
 import json
-import os
-import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import PIL.Image
 
+import rounds
 from delays import Delays
 from loader import SPEC
-from rounds import ROOT, measure, read_all
+from rounds import ROOT, Measure, Question, Target, measure
 
 N_PICTURES = 2400
 N_LARGE = 48
 LARGE = (4000, 3000)
 QUALITY = 88
+QUESTION = Question("waiting", "How long does a trainer wait for batches, when samples are uneven and the store is slow?", {
+    "first": Measure("first wait, ms", "first_ms"),
+    "p50": Measure("p50, ms", "p50_ms"),
+    "p99": Measure("p99, ms", "p99_ms"),
+    "max": Measure("max, ms", "max_ms"),
+    "sum": Measure("sum of waits, s", "sum_s"),
+    "cpu": Measure("CPU, s per 1,000", "cpu_ms_per_sample"),
+    "samples_per_s": Measure("samples/s", "samples_per_s")})
 DELAYS = Delays(seed=7, min_ns=5_000_000, max_ns=30_000_000, slow_p=0.01, slow_ns=300_000_000)
 
 
@@ -58,51 +66,36 @@ def make_plan(folder, work):
     return plan
 
 
-def take_rounds(args, folder, work):
-    """{name: [result of each round]}; all take turns."""
+def figures(result):
+    """Of all waits but the first, which includes starting; the sum is of all."""
+    first, rest = result["waits_ms"][0], sorted(result["waits_ms"][1:])
+    return result | {"first_ms": first, "p50_ms": rest[len(rest) // 2], "p99_ms": rest[len(rest) * 99 // 100],
+                     "max_ms": rest[-1], "sum_s": sum(result["waits_ms"]) / 1000}
+
+
+def run(argv, env=None, what=None):
+    result = figures(measure(argv, env))
+    return result | {"what": what or result["what"]}
+
+
+def subjects(args, folder, work):
     plan, order = make_plan(folder, work), work / "order.json"
     many = ["--batch", args.batch, "--batches", args.batches, "--step-ms", args.step_ms, "--order", order]
+    ours = [sys.executable, ROOT / "bench/waiting_ours.py", plan, *many]
     peer = [args.peer_python, ROOT / "bench/waiting_peer.py", folder, *many, "--delays", json.dumps(vars(DELAYS))]
-    rounds = {}
-    for _ in range(args.rounds):
-        for name, argv in [("olddog", [sys.executable, ROOT / "bench/waiting_ours.py", plan, *many])] + [
-                (f"DataLoader, {n} workers, prefetch {p}", [*peer, "--workers", n, "--prefetch", p])
-                for n in args.workers for p in args.prefetch]:
-            result = measure(argv)
-            rounds.setdefault(name, []).append(result)
-            print(f"waiting: {name}: {json.dumps(summary(result['waits_ms']))}", file=sys.stderr, flush=True)
-    return rounds
+    stubs = {"LD_LIBRARY_PATH": args.peer_libraries} if args.peer_libraries else None
+    # The first of a round says what the others' batches are.
+    return {"olddog": lambda: run(ours, what=rounds.olddog_version())} | {
+        f"DataLoader, {n} workers" + (f", prefetch {ahead}" if len(args.prefetch) > 1 else ""):
+            lambda n=n, ahead=ahead: run([*peer, "--workers", n, "--prefetch", ahead], stubs)
+        for n in args.workers for ahead in args.prefetch}
 
 
-def summary(waits_ms):
-    """Of all but the first; the sum is of all."""
-    first, rest = waits_ms[0], sorted(waits_ms[1:])
-    return {"first": round(first, 1), "p50": round(rest[len(rest) // 2], 2), "p99": round(rest[len(rest) * 99 // 100], 2),
-            "max": round(rest[-1], 1), "sum_s": round(sum(waits_ms) / 1000, 2)}
-
-
-def rows_of(rounds):
-    """{name: {what: [value of each round]}}."""
-    rows = {}
-    for name, results in rounds.items():
-        each = [summary(r["waits_ms"]) | {"cpu_s_per_1000": r["cpu_ms_per_sample"], "samples_per_s": r["samples_per_s"]}
-                for r in results]
-        rows[name] = {what: [e[what] for e in each] for what in each[0]}
-    return rows
-
-
-def show(rows, args, peer):
-    print(f"{args.batches} batches of {args.batch}, a step of {args.step_ms} ms, {100 * N_LARGE / N_PICTURES:.0f} % of "
-          f"{LARGE[0]}x{LARGE[1]}, {DELAYS.suffix()}, {args.rounds} rounds in turn, {len(os.sched_getaffinity(0))} cores; {peer}")
-    print(f"{'waits in ms; median of rounds':36} {'first':>8} {'p50':>8} {'p99':>8} {'max':>8} {'sum, s':>8} "
-          f"{'CPU s/1000':>10} {'samples/s':>9}")
-    for name, row in rows.items():
-        m = {what: statistics.median(values) for what, values in row.items()}
-        print(f"{name:36} {m['first']:8.0f} {m['p50']:8.2f} {m['p99']:8.2f} {m['max']:8.1f} {m['sum_s']:8.2f} "
-              f"{m['cpu_s_per_1000']:10.2f} {m['samples_per_s']:9.0f}")
-    best = min(statistics.median(row["p99"]) for name, row in rows.items() if name != "olddog")
-    ours = statistics.median(rows["olddog"]["p99"])
-    print(f"p99: {ours:.2f} of {best:.2f} ms, {ours / best:.4f} of the DataLoader's best")
+def aim(record):
+    """The target is the peer's best: known when it has run."""
+    peers = [name for name in record.values if name != "olddog"]
+    best = min(peers, key=lambda name: record.median(name, "p99"))
+    record.targets.append(asdict(Target("p99", "olddog", best, at_most=0.1)))
 
 
 def numbers(text):
@@ -110,28 +103,28 @@ def numbers(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="bench/waiting", description=__doc__)
+    parser = rounds.options("waiting", __doc__, n_rounds=1)
     parser.add_argument("media", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--batches", type=int, default=1000)
     parser.add_argument("--step-ms", type=float, default=60)
-    parser.add_argument("--workers", type=numbers, default=[2, 4, 8, 16])
-    parser.add_argument("--prefetch", type=numbers, default=[2])
-    parser.add_argument("--peer-python", default="/usr/bin/python3")
+    parser.add_argument("--workers", type=numbers, default=[2, 4, 8, 16], help="of the DataLoader: 2,4,8,16")
+    parser.add_argument("--prefetch", type=numbers, default=[2], help="of each of them: 2")
+    parser.add_argument("--peer-python", default="/usr/bin/python3", help="that has torch and torchvision")
+    parser.add_argument("--peer-libraries", help="its LD_LIBRARY_PATH")
     parser.add_argument("--pictures", type=Path, help="where the pictures are kept for the next time; default: not at all")
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
+    print(f"waiting: {args.rounds} rounds of {args.batches} batches by {1 + len(args.workers) * len(args.prefetch)} loaders, "
+          "minutes each; --batches 200 is a rough figure", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as work:
         folder = (args.pictures or Path(work) / "pictures").resolve()
         make_pictures(args.media, folder)
-        read_all(folder.glob("*.jpg"))
-        rounds = take_rounds(args, folder, Path(work))
-    rows = rows_of(rounds)
-    if args.json:
-        print(json.dumps({"rows": rows, "rounds": rounds}))
-    else:
-        show(rows, args, next(r[0]["what"] for name, r in rounds.items() if name != "olddog"))
+        rounds.read_all(folder.glob("*.jpg"))
+        record = QUESTION.take(subjects(args, folder, Path(work)), args.rounds, {
+            "step": f"{args.step_ms:g} ms", "batch": args.batch, "batches": args.batches, "page cache": "warm",
+            "pictures": f"{100 * N_LARGE / N_PICTURES:g} % of {LARGE[0]}x{LARGE[1]}", "store": DELAYS.suffix()})
+    aim(record)
+    rounds.finish(record, args)
 
 
 if __name__ == "__main__":
