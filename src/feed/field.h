@@ -17,7 +17,12 @@
 int field_number(const struct recipe_field *f, const void *p, size_t n, void *to, struct err *e);
 /* FIELD_INT, FIELD_FLOAT of a number that is known already (the class of a folder), or missing (0). */
 void field_value(const struct recipe_field *f, int64_t value, void *to);
-/* FIELD_TEXT is valid UTF-8, FIELD_JSON one JSON value (RFC 8259), FIELD_BYTES anything. E_BAD_SAMPLE. */
+/* Of one JSON field: it bounds the memory (about 270 MB at most) and the time (2 s) that a stranger's takes to check. */
+#define FIELD_JSON_MAX_VALUES 1000000u
+/*
+ * FIELD_TEXT is valid UTF-8; FIELD_JSON one JSON value (RFC 8259; numbers as C's long long and double hold them, 2,048
+ * brackets deep); FIELD_BYTES anything. E_BAD_SAMPLE; E_LIMIT: JSON of more than FIELD_JSON_MAX_VALUES.
+ */
 int field_check(const struct recipe_field *f, const void *p, size_t n, struct err *e);
 
 #endif

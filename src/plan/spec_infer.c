@@ -255,6 +255,8 @@ static int add_fields(struct spec_in *in, const struct candidates *c, uint64_t n
 {
 	int r = 0;
 
+	if (n_samples == 0)
+		return err_set(in->e, E_SPEC, "there is no sample in the data, so no field can be inferred");
 	if (c->list.n == 0)
 		return err_set(in->e, E_SPEC,
 			"no extension is in at least half of the %llu samples, so no field can be inferred; "

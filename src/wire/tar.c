@@ -166,6 +166,8 @@ static const struct {
 	{"BZh", "bzip2", 3},
 	{"\xfd" "7zXZ", "xz", 5},
 	{"\x04\x22\x4d\x18", "lz4", 4},
+	{"PK\x03\x04", "zip", 4},
+	{"7z\xbc\xaf\x27\x1c", "7-Zip", 6},
 };
 
 static int header_refuse(const struct tar *t, const uint8_t *h, struct err *e)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "base/scope.h"
 #include "feed/field.h"
 
@@ -66,6 +67,40 @@ static void text_is_utf8(void **state)
 	}
 }
 
+/* `[0,0,..]` of n zeros, with what else stands at its end; the caller's. */
+static char *zeros(size_t n, const char *more)
+{
+	char *p = mem_alloc(2 * n + 1 + strlen(more));
+
+	assert_non_null(p);
+	for (size_t i = 0; i < n; i++)
+		memcpy(p + 2 * i, i ? ",0" : "[0", 2);
+	memcpy(p + 2 * n, more, strlen(more) + 1);
+	return p;
+}
+
+static void json_of_too_many_values_is_not_parsed(void **state)
+{
+	/* The array is a value, too. */
+	AUTO_FREE char *fits = zeros(FIELD_JSON_MAX_VALUES - 1, "]"), *over = zeros(FIELD_JSON_MAX_VALUES, "]");
+	AUTO_FREE char *strings = zeros(FIELD_JSON_MAX_VALUES - 2, ",\"[{,,\\\",[[\"]");
+	struct err e = {0};
+
+	assert_int_equal(field_check(&json, fits, strlen(fits), &e), 0);
+	assert_int_equal(field_check(&json, strings, strlen(strings), &e), 0);
+	assert_int_equal(field_check(&json, over, strlen(over), &e), E_LIMIT);
+	assert_non_null(strstr(e.words, "field json is JSON of more than 1000000 values; `as: text`"));
+	assert_int_equal(field_check(&text, over, strlen(over), &e), 0);
+}
+
+static void words_about_json_are_for_a_terminal(void **state)
+{
+	struct err e = {0};
+
+	assert_int_equal(field_check(&json, "tru\x1b[2J", 7, &e), E_BAD_SAMPLE);
+	assert_null(strchr(e.words, 0x1b));
+}
+
 static void json_is_one_value(void **state)
 {
 	struct err e = {0};
@@ -85,6 +120,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_a_bad_sample),
 		cmocka_unit_test(text_is_utf8),
 		cmocka_unit_test(json_is_one_value),
+		cmocka_unit_test(json_of_too_many_values_is_not_parsed),
+		cmocka_unit_test(words_about_json_are_for_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
