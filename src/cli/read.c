@@ -53,6 +53,7 @@ struct run {
 	struct watch signals;
 	int signal;			/* that ended it */
 	bool ended, closed;
+	bool stopped;		/* by the engine, not by what became of a batch */
 	int r;
 	struct err err;
 	uint64_t start_ns, start_cpu_ns, asked_ns, told_ns;
@@ -197,6 +198,7 @@ static void take(void *ctx)
 
 	while (r == 0 && !run->ended) {
 		r = stream_next(run->stream, &b, &run->err);
+		run->stopped = r < 0 && r != -EAGAIN && r != E_END;
 		if (r < 0)
 			break;
 		r = use_batch(run, b);
@@ -267,13 +269,30 @@ static int run_loop(struct run *run, struct err *e)
 	return run->r < 0 ? err_set(e, run->r, "%s", err_words(&run->err, run->r)) : 0;
 }
 
+/* Lines that could not be written were not delivered: a state that counts them would lose their positions. */
+static int keep_state(struct run *run, struct err *e)
+{
+	int r = run->digest ? read_flush_output(e) : 0;
+
+	return r < 0 ? r : state_save(run, e);
+}
+
+/* What came before a sample that stopped the job was delivered: who has dealt with it goes on behind. */
+static int give_up(struct run *run, int r)
+{
+	struct err e = {0};
+	int r2 = run->stopped ? keep_state(run, &e) : 0;
+
+	if (r2 < 0)
+		log_error("%s", err_words(&e, r2));
+	return r;
+}
+
 static int finish(struct run *run, struct err *e)
 {
 	struct read_figures *f = &run->figures;
-	/* Lines that could not be written were not delivered: a state that counts them would lose their positions. */
-	int r = run->digest ? read_flush_output(e) : 0;
+	int r = keep_state(run, e);
 
-	r = r < 0 ? r : state_save(run, e);
 	f->wall_ns = clock_monotonic_ns() - run->start_ns;
 	f->host_cpu_ns = clock_cpu_ns() - run->start_cpu_ns;
 	f->n_batches = run->waits.n;
@@ -321,7 +340,7 @@ static int run_all(struct run *run, int n, char **operands, struct err *e)
 		err_set(e, r, "an event loop: %s", err_text(r));
 	r = r < 0 ? r : open_engine(run, e);
 	r = r < 0 ? r : run_loop(run, e);
-	return r < 0 ? r : finish(run, e);
+	return r < 0 ? give_up(run, r) : finish(run, e);
 }
 
 static int read_run(int n, char **operands)

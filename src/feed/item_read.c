@@ -73,12 +73,18 @@ static bool read_retry(struct item_read *rd, int r)
 	return true;
 }
 
+/* A file was there, and a way to it. */
+static bool has_changed(int r)
+{
+	return r == -ESTALE || r == -ENOENT || r == -ENOTDIR || r == -ELOOP || r == -EISDIR || r == -ENXIO;
+}
+
 static void read_failed(struct item_read *rd, int r)
 {
 	const struct plan_member *m = place_of(rd);
 
 	rd->item->at = field_of(rd);
-	if (r == -ESTALE || r == -ENOENT)
+	if (has_changed(r))
 		item_fail(rd->item, E_CHANGED, "%.200s %s since the plan was made; make the plan again", m->path,
 			r == -ENOENT ? "has gone" : "has changed");
 	else if (rd->n_retries)

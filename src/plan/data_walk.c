@@ -48,19 +48,21 @@ static int dir_list(struct walk *w, struct str dir, struct store_listing *ret)
 	int r = base_path(b, dir, path, sizeof(path));
 
 	if (r < 0)
-		return err_set(w->e, r, "a path below %s is too long", b->url);
+		return err_set(w->e, r, "a path below %s is longer than %u bytes: %.*s/..", b->url, STORE_NAME_MAX - 1,
+			(int)MIN(dir.n, 200), dir.p);
 	if (++w->n_dirs > DATA_MAX_DIRS)
 		return err_set(w->e, -E2BIG, "more than %u directories: is there a loop of symbolic links?", DATA_MAX_DIRS);
 	return store_list(b->store, path, ret, w->e);
 }
 
 /* dir/name into text; -ENAMETOOLONG. */
-static int name_join(struct str dir, const char *name, char text[STORE_NAME_MAX], struct str *ret)
+static int name_join(struct walk *w, struct str dir, const char *name, char text[STORE_NAME_MAX], struct str *ret)
 {
 	size_t n = strlen(name), at = dir.n ? dir.n + 1 : 0;
 
 	if (at + n >= STORE_NAME_MAX)
-		return -ENAMETOOLONG;
+		return err_set(w->e, -ENAMETOOLONG, "a path below %s is longer than %u bytes: %.*s/..",
+			w->d->bases.all.ptr[w->base].url, STORE_NAME_MAX - 1, (int)MIN(dir.n, 200), dir.p);
 	memmove(text, dir.p, dir.n);
 	if (dir.n)
 		text[dir.n] = '/';
@@ -100,7 +102,7 @@ static int walk_below(struct walk *w, struct str dir, unsigned depth)
 
 		if (entry->name[0] == '.' || entry->stat.kind == STORE_OTHER)
 			continue;
-		r = name_join(dir, entry->name, text, &name);
+		r = name_join(w, dir, entry->name, text, &name);
 		if (r == 0 && entry->stat.kind == STORE_DIR)
 			r = walk_below(w, name, depth + 1);
 		else if (r == 0)
@@ -145,7 +147,7 @@ static int walk_matches(struct walk *w, struct str dir, struct str component, st
 
 		if (!pattern_match(component, str_of(entry->name)) || entry->stat.kind == STORE_OTHER)
 			continue;
-		r = name_join(dir, entry->name, text, &name);
+		r = name_join(w, dir, entry->name, text, &name);
 		if (r == 0 && rest.n == 0)
 			r = take(w, name, &entry->stat);
 		else if (r == 0 && entry->stat.kind == STORE_DIR)
@@ -171,7 +173,7 @@ static int walk_glob(struct walk *w, struct str dir, struct str pattern, unsigne
 		return walk_matches(w, dir, component, rest, depth);
 	memcpy(word, component.p, component.n);
 	word[component.n] = '\0';
-	r = name_join(dir, word, text, &name);
+	r = name_join(w, dir, word, text, &name);
 	if (r < 0)
 		return r;
 	if (rest.n > 0)
