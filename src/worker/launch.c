@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -124,6 +125,42 @@ uint64_t launch_cpu_ns(pid_t pid)
 	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
 		return 0;
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* The letter behind the name in /proc/PID/stat: "PID (NAME) S ..", where NAME may hold anything. */
+static char state_letter(pid_t pid)
+{
+	char path[40], text[128];
+	AUTO_CLOSE int fd = -1;
+	const char *end;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	end = n < 0 ? NULL : memrchr(text, ')', (size_t)n);
+	return end && end + 2 < text + n ? end[2] : '?';
+}
+
+enum stall_state launch_state(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	/* Needs no /proc, and takes the news from nobody. */
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+		return STALL_STOPPED;
+	switch (state_letter(pid)) {
+	case 'T':
+	case 't':
+		return STALL_STOPPED;
+	case 'R':
+		return STALL_RUNS;
+	case 'S':
+	case 'D':
+		return STALL_SLEEPS;
+	default:
+		return STALL_UNKNOWN;
+	}
 }
 
 char *launch_default_program(void)

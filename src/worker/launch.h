@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "worker/stall_policy.h"
 
 struct launch {
 	const char *program;
@@ -21,6 +22,8 @@ int launch_start(const struct launch *l, pid_t *ret_pid, int *ret_pid_fd, struct
 void launch_reap(pid_t pid, char *words, size_t n_words, uint64_t *ret_cpu_ns);
 /* CPU time of a child that lives; 0 when that cannot be told. */
 uint64_t launch_cpu_ns(pid_t pid);
+/* What the kernel says of a child that lives, and of its processor time. */
+enum stall_state launch_state(pid_t pid);
 /* The path of olddog-worker beside this program; mem_free(). NULL when memory is short. */
 char *launch_default_program(void);
 

@@ -8,6 +8,7 @@
 #include "wire/workmsg.h"
 #include "worker/shared.h"
 #include "worker/slab.h"
+#include "worker/stall_policy.h"
 #include "worker/worker.h"
 
 /* One worker's output memory. It outlives the worker while somebody still looks at pixels in it. */
@@ -41,6 +42,7 @@ struct worker_proc {
 	uint64_t n_sent;	/* works, in this life */
 	struct timer timer;
 	unsigned n_ticks;
+	struct stall stall;	/* of the work under way */
 	bool was_ready;		/* ENDING: it had been; a code, and words */
 	int why;
 	char words[96];

@@ -14,11 +14,10 @@
 #include "worker/pool_int.h"
 
 /*
- * A limit is so many ticks of a timer, each of an eighth. An owner that was stopped for an hour comes back to one tick
- * that is late, not to a worker that is: before each judgement the channel is read.
+ * A limit is so many ticks of a timer, each of an eighth at most. An owner that was stopped for an hour comes back to one
+ * tick that is late, not to a worker that is: before each judgement the channel is read.
  */
 #define TICKS_OF_LIMIT 8
-#define TICKS_TO_KILL (TICKS_OF_LIMIT + 1)
 #define START_LIMIT_NS (10 * NS_PER_S)
 
 /* More than both directions ever hold: a pipe is never the reason why a send fails. */
@@ -26,20 +25,29 @@
 
 static void proc_end(struct worker_proc *p, int why, const char *words);
 
-static void proc_arm(struct worker_proc *p)
+static uint64_t proc_limit_ns(const struct worker_proc *p)
 {
 	uint64_t limit_ns = p->pool->conf.time_limit_ns;
 
-	if (p->state == PROC_STARTING)
-		limit_ns = MAX(limit_ns, START_LIMIT_NS);
+	return p->state == PROC_STARTING ? MAX(limit_ns, START_LIMIT_NS) : limit_ns;
+}
+
+static uint64_t proc_tick_ns(const struct worker_proc *p)
+{
+	return MIN(proc_limit_ns(p) / TICKS_OF_LIMIT + 1, STALL_LOOK_NS);
+}
+
+static void proc_arm(struct worker_proc *p)
+{
 	/* Reserved: cannot fail. */
-	(void)timer_set(&p->timer, loop_now(p->pool->conf.loop) + limit_ns / TICKS_OF_LIMIT + 1);
+	(void)timer_set(&p->timer, loop_now(p->pool->conf.loop) + proc_tick_ns(p));
 }
 
 /* Another work is under way, or none. */
 static void proc_next(struct worker_proc *p)
 {
 	p->n_ticks = 0;
+	p->stall = (struct stall){0};
 	if (list_empty(&p->queue))
 		timer_clear(&p->timer);
 	else
@@ -140,6 +148,24 @@ static void proc_can_read(struct conn *c, unsigned can, void *ctx)
 	proc_read(ctx);
 }
 
+/* One that starts may wait for its program's pages, on a file system that takes its time. */
+static bool proc_is_stalled(struct worker_proc *p)
+{
+	struct stall_look look = {.now_ns = loop_now(p->pool->conf.loop)};
+	enum stall_verdict verdict;
+
+	if (!p->pid)
+		return false;
+	look.cpu_ns = launch_cpu_ns(p->pid);
+	look.state = launch_state(p->pid);
+	verdict = stall_look(&p->stall, &look);
+	if (verdict == STALL_IS_STOPPED)
+		proc_end(p, E_WORKER_TIMEOUT, "was stopped (SIGSTOP, or a debugger)");
+	else if (verdict == STALL_IS_IDLE && p->state == PROC_READY)
+		proc_end(p, E_WORKER_TIMEOUT, "did nothing for ten seconds");
+	return !p->conn;
+}
+
 static void proc_tick(struct timer *t)
 {
 	struct worker_proc *p = container_of(t, struct worker_proc, timer);
@@ -153,7 +179,9 @@ static void proc_tick(struct timer *t)
 	/* What was read may have ended the worker, or armed the timer for another work, or for none. */
 	if (!p->conn || timer_armed(t) || (p->state == PROC_READY && list_empty(&p->queue)))
 		return;
-	if (++p->n_ticks >= TICKS_TO_KILL)
+	if (proc_is_stalled(p))
+		return;
+	if (++p->n_ticks * proc_tick_ns(p) > proc_limit_ns(p) + proc_tick_ns(p))
 		proc_end(p, E_WORKER_TIMEOUT, "passed its time limit");
 	else
 		proc_arm(p);
@@ -267,6 +295,7 @@ int proc_start(struct worker_proc *p, struct err *e)
 	p->out = out;
 	p->state = PROC_STARTING;
 	p->n_queued = p->n_ticks = 0;
+	p->stall = (struct stall){0};
 	p->queued_us = 0;
 	p->n_sent = 0;
 	proc_arm(p);

@@ -112,7 +112,7 @@ bool worker_check(const struct work *w, const void *copy);
 struct worker_counts {
 	uint64_t n_done;		/* works that ended with a result, r == 0 */
 	uint64_t n_bad;			/* with E_BAD_SAMPLE, E_REFUSED_SAMPLE or E_LIMIT */
-	uint64_t n_killed_time;		/* workers */
+	uint64_t n_killed_time;		/* workers: past the limit, stopped or idle */
 	uint64_t n_died;		/* workers that ended otherwise while they had work, or broke the protocol */
 	uint64_t n_spawned;
 	uint64_t cpu_ns;	/* user and system, of ended workers and, by their own clocks, of living ones */

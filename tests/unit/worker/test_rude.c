@@ -179,6 +179,27 @@ static void a_hung_or_stopped_worker_is_replaced(void **state)
 	}
 }
 
+/* With a time limit that would never come: each is known by what it does, which is nothing. */
+static void a_stopped_or_idle_worker_is_replaced_without_its_limit(void **state)
+{
+	static const char *const deeds[] = {"stop", "hang"}, *const words[] = {"was stopped", "did nothing"};
+
+	for (unsigned i = 0; i < N_ELEMS(deeds); i++) {
+		rig_init(&rig, false, "mode=rgb");
+		conf = rig_conf(&rig, false, "OLDDOG_RUDE_WORKER");
+		conf.n_workers = conf.max_attempts = 1;
+		conf.time_limit_ns = 86400 * NS_PER_S;
+		rig_open(&rig, &conf);
+		tell(deeds[i]);
+		tell("ok");
+		rig_run(&rig);
+		assert_int_equal(rig.works[0].work.r, E_WORKER_TIMEOUT);
+		assert_non_null(strstr(rig.works[0].work.words, words[i]));
+		check_ok(&rig.works[1]);
+		rig_close(&rig);
+	}
+}
+
 /* Others go on while one is busy for ever. */
 static void workers_do_not_wait_for_each_other(void **state)
 {
@@ -249,6 +270,7 @@ int main(void)
 		cmocka_unit_test(seals_hold_without_any_confinement),
 		cmocka_unit_test(a_worker_has_its_own_descriptors_only),
 		cmocka_unit_test(a_hung_or_stopped_worker_is_replaced),
+		cmocka_unit_test(a_stopped_or_idle_worker_is_replaced_without_its_limit),
 		cmocka_unit_test(workers_do_not_wait_for_each_other),
 		cmocka_unit_test(time_that_the_owner_was_stopped_does_not_count),
 		cmocka_unit_test(programs_that_are_no_workers_fail_with_words),

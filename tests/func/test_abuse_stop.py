@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any process may be stopped (SIGSTOP, a debugger, a container that is paused), and go on later or never. Time limits are
+a day here, so that what ends these tests is what is meant to."""
+
+import os
+import signal
+
+import pytest
+from test_fault_schedules import state_of
+from test_loader import ended, ranks, spec  # noqa: F401 (fixtures)
+from test_python_faults import is_confined
+
+A_DAY = ("--time-limit", 86400)
+
+
+def stop(pid):
+    """Stops it, and waits until it has."""
+    os.kill(pid, signal.SIGSTOP)
+    while state_of(pid) not in ("T", None):
+        pass
+
+
+def workers_of(process):
+    """Those that have come so far as to take work."""
+    while not (found := [p for p in process.children("olddog-worker") if is_confined(p)]):
+        assert process.popen.poll() is None
+    return found
+
+
+def rest_of(process, first):
+    lines = [first]
+    while line := process.read_line():
+        lines.append(line.rstrip("\n"))
+    rc, _, said = process.wait()
+    assert rc == 0, said
+    return lines
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_stopped_workers_are_replaced_and_every_position_comes(olddog, spec, n_workers):  # noqa: F811
+    want = olddog.lines("read", spec, "--epochs", 12, "--digest=sample")
+    reader = olddog.start("read", spec, "--epochs", 12, "--digest=sample", "--workers", n_workers, *A_DAY)
+    first = reader.read_line().rstrip("\n")
+    # It waits for its lines to be read, so there is work left. Those that never come on are ended for good.
+    stopped = workers_of(reader)
+    for pid in stopped:
+        stop(pid)
+    handles = [os.pidfd_open(pid) for pid in stopped]
+    assert rest_of(reader, first) == want
+    for pid, handle in zip(stopped, handles):
+        assert ended(pid)
+        os.close(handle)
+
+
+def test_a_reader_that_was_stopped_goes_on_with_the_workers_that_it_had(olddog, spec):  # noqa: F811
+    want = olddog.lines("read", spec, "--epochs", 12, "--digest=sample")
+    reader = olddog.start("read", spec, "--epochs", 12, "--digest=sample", "--workers", 2, *A_DAY)
+    first = reader.read_line().rstrip("\n")
+    workers = workers_of(reader)
+    for pid in (reader.pid, *workers):
+        stop(pid)
+    for pid in (reader.pid, *workers):
+        os.kill(pid, signal.SIGCONT)
+    assert set(workers) <= set(reader.children("olddog-worker"))
+    assert rest_of(reader, first) == want
+
+
+def test_a_stopped_rank_stops_no_other(olddog, ranks, spec):  # noqa: F811
+    stopped = ranks.start("-i", "-e", 0, "-r", 0, "-w", 2, spec)
+    other = ranks.start("-i", "-e", 20, "-r", 1, "-w", 2, spec)
+    for p in (stopped, other):
+        assert p.stdout.readline().startswith("open")
+    stopped.stdin.write("\n\n")
+    stopped.stdin.flush()
+    assert stopped.stdout.readline().startswith("position=")
+    stop(stopped.pid)
+    (loader,) = ranks.loaders()
+
+    def go(n_batches, n_lines):
+        """What the loader has open and how much memory of batches, after so many more."""
+        other.stdin.write("\n" * n_batches)
+        other.stdin.flush()
+        lines = [other.stdout.readline().rstrip("\n") for _ in range(n_lines)]
+        return lines, len(os.listdir(f"/proc/{loader}/fd"))
+
+    early, n_early = go(35, 250)
+    late, n_late = go(35, 250)
+    # Slots of a batch more or less, whatever the machine's pace.
+    assert n_late <= n_early + 16
+    other.stdin.write("\n" * 200)
+    lines = early + late + ranks.end(other)[0]
+    want = olddog.lines("read", spec, "--epochs", 20, "--dp-rank", 1, "--dp-size", 2, "--digest=sample")
+    assert lines == want
+    os.kill(stopped.pid, signal.SIGCONT)
+    for _ in range(15):
+        assert stopped.stdout.readline().startswith("position=")
