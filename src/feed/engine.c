@@ -2,13 +2,13 @@
 /* The engine: the policy's decisions made into deeds. */
 #include "feed/engine_int.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "feed/program.h"
+#include "net/processors.h"
 
 #define WORKER_TIME_NS (60 * NS_PER_S)
 #define WORKER_QUEUE 2
@@ -20,13 +20,6 @@
 #define WORKER_BASE_BYTES (512ull << 20)
 /* Room for the largest image of a field of no fixed size is only touched when such an image comes. */
 #define MAX_CHANNELS 4
-
-static unsigned n_processors(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) == 0 ? MAX(1, (unsigned)CPU_COUNT(&set)) : 1;
-}
 
 static uint64_t half_of_memory(void)
 {
@@ -283,7 +276,7 @@ static int workers_start(struct engine *g, const struct engine_conf *conf, unsig
 int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *e)
 {
 	const struct spec *spec = plan_spec(conf->plan);
-	unsigned n_workers = conf->n_workers ? conf->n_workers : n_processors();
+	unsigned n_workers = conf->n_workers ? conf->n_workers : processors_available();
 	struct engine *g = mem_zalloc(sizeof(*g));
 	int r;
 

@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/scope.h"
 #include "net/pool.h"
+#include "net/processors.h"
 #include "plan/counts.h"
 #include "plan/data.h"
 #include "plan/index.h"
@@ -196,11 +196,7 @@ static void scan_done(struct job *job)
 
 static unsigned threads_of(unsigned asked)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (asked > 0)
-		return MIN(asked, THREADS_MAX);
-	return n < 1 ? 1 : (unsigned)MIN(n, THREADS_DEFAULT_MAX);
+	return asked > 0 ? MIN(asked, THREADS_MAX) : MIN(processors_available(), THREADS_DEFAULT_MAX);
 }
 
 static int archives_index(struct index_making *m, const struct data_source *source)

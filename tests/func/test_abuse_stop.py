@@ -6,18 +6,10 @@ import os
 import signal
 
 import pytest
-from test_fault_schedules import state_of
-from test_loader import ended, ranks, spec  # noqa: F401 (fixtures)
-from test_python_faults import is_confined
+from process_help import has_ended, is_confined, stop
+from test_loader import ranks, spec  # noqa: F401 (fixtures)
 
 A_DAY = ("--time-limit", 86400)
-
-
-def stop(pid):
-    """Stops it, and waits until it has."""
-    os.kill(pid, signal.SIGSTOP)
-    while state_of(pid) not in ("T", None):
-        pass
 
 
 def workers_of(process):
@@ -47,9 +39,7 @@ def test_stopped_workers_are_replaced_and_every_position_comes(olddog, spec, n_w
         stop(pid)
     handles = [os.pidfd_open(pid) for pid in stopped]
     assert rest_of(reader, first) == want
-    for pid, handle in zip(stopped, handles):
-        assert ended(pid)
-        os.close(handle)
+    assert all(map(has_ended, handles))
 
 
 def test_a_reader_that_was_stopped_goes_on_with_the_workers_that_it_had(olddog, spec):  # noqa: F811

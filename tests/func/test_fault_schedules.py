@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pytest
 from conftest import _no_reports
+from process_help import state_of
 from python_help import script_environment
 from test_loader import Ranks
 from test_read import ORDERS, position
@@ -76,14 +77,6 @@ def children_of(pid):
         if state != "Z" and int(parent) == pid:
             found.append(int(stat.parent.name))
     return sorted(found)
-
-
-def state_of(pid):
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    return text[text.rindex(")") + 2]
 
 
 def send(pid, sig):

@@ -9,6 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from process_help import is_confined
 from python_help import digests, olddog, scripts, write_spec  # noqa: F401 (fixture)
 
 FEW = "\n  label: {from: cls, as: int}"
@@ -61,14 +62,6 @@ def workers(pid):
         if int(text[text.rindex(")") + 2:].split()[1]) == pid:
             found.append(int(p.parent.name))
     return found
-
-
-def is_confined(pid):
-    """Whether it has come so far as to take work: one that is killed before counts as one that cannot be started."""
-    try:
-        return "\nSeccomp:\t2\n" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
 
 
 def ended(pid_fds):

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel says of processes, for tests that stop and kill them."""
+
+import os
+import select
+import signal
+from pathlib import Path
+
+
+def state_of(pid):
+    """The letter of proc(5), or None when there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    return text[text.rindex(")") + 2]
+
+
+def is_confined(pid):
+    """Whether it has come so far as to take work: one that is killed before counts as one that cannot be started."""
+    try:
+        return "\nSeccomp:\t2\n" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def stop(pid):
+    """Stops it, and waits until it has."""
+    os.kill(pid, signal.SIGSTOP)
+    while state_of(pid) not in ("T", None):
+        pass
+
+
+def has_ended(handle):
+    """Waits for the end of the process of a pidfd, which it closes."""
+    try:
+        return bool(select.select([handle], [], [], 60)[0])
+    finally:
+        os.close(handle)
