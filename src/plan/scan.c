@@ -7,24 +7,28 @@
 
 #include "base/scope.h"
 #include "plan/group.h"
+#include "store/reader.h"
 #include "wire/tar.h"
 
-uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps)
+uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps, bool near)
 {
-	if (n_jumps > 0 && advance / n_jumps > SCAN_CALL_BYTES)
+	uint32_t worth = near ? SCAN_NEAR_BYTES : SCAN_CALL_BYTES;
+
+	if (n_jumps > 0 && advance / n_jumps > worth)
 		return MAX(window / 4, SCAN_WINDOW_MIN);
-	return MIN(window * 2, SCAN_WINDOW_MAX);
+	/* In memory a large window gains nothing over one that the first-level cache holds. */
+	return MIN(window * 2, near ? SCAN_NEAR_MAX : SCAN_WINDOW_MAX);
 }
 
 /* What is in memory of the file. */
 struct window {
-	struct store *store;
-	const char *path;
-	const struct store_file *file;
+	struct store_reader *reader;
+	uint64_t length;	/* of the file */
 	uint8_t *p;		/* room for SCAN_WINDOW_MAX + TAR_EXTENSION_MAX */
 	uint64_t offset, n;
 	uint64_t last;		/* where the latest wanted bytes ended */
 	uint32_t ahead, n_jumps;
+	bool near;
 	uint64_t n_read;
 };
 
@@ -39,10 +43,10 @@ static int window_get(struct window *w, uint64_t offset, size_t n, const uint8_t
 		*ret = w->p + (offset - w->offset);
 		return 0;
 	}
-	w->ahead = scan_window(w->ahead, offset - w->offset, w->n_jumps);
+	w->ahead = scan_window(w->ahead, offset - w->offset, w->n_jumps, w->near);
 	w->n_jumps = 0;
-	want = MIN(MAX(n, w->ahead), w->file->length - offset);
-	r = store_pread(w->store, w->path, w->file, w->p, want, offset, e);
+	want = MIN(MAX(n, w->ahead), w->length - offset);
+	r = store_reader_read(w->reader, w->p, want, offset, &w->near, e);
 	if (r < 0)
 		return r;
 	w->offset = offset;
@@ -99,7 +103,8 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 	struct oddities *odd, uint64_t *ret_read, struct err *e)
 {
 	AUTO_FREE uint8_t *memory = mem_alloc(SCAN_WINDOW_MAX + TAR_EXTENSION_MAX);
-	struct window w = {store, path, file, .p = memory, .ahead = SCAN_CALL_BYTES / 2};
+	AUTO(store_reader) struct store_reader *reader = NULL;
+	struct window w = {.length = file->length, .p = memory, .ahead = SCAN_FIRST_BYTES};
 	AUTO_GROUPER struct grouper g;
 	AUTO_TAR struct tar t;
 	int r;
@@ -108,7 +113,12 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 	grouper_init(&g, table, odd);
 	if (!memory)
 		return -ENOMEM;
-	r = members_read(&t, &w, &g, e);
+	r = store_reader_open(store, path, file, &reader, e);
+	w.reader = reader;
+	if (r == 0)
+		r = members_read(&t, &w, &g, e);
+	if (r == 0)
+		r = store_reader_check(reader, e);
 	if (r == 0)
 		r = end_check(&t, odd, e);
 	if (r == 0)

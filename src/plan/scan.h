@@ -17,14 +17,17 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 	struct oddities *odd, uint64_t *ret_read, struct err *e);
 
 /*
- * How much to read at a time. A call is worth SCAN_CALL_BYTES: while members lie closer than that, what is between them
- * is read along in ever larger windows; when they lie farther apart, only headers are read. Pure: since the last read,
- * of `window` bytes, the parser went on by advance bytes in n_jumps jumps of SCAN_WINDOW_MIN or more. Gives the next
- * window.
+ * How much to read at a time. A call is worth SCAN_CALL_BYTES, or SCAN_NEAR_BYTES where the file's bytes lie in memory:
+ * while members lie closer than that, what is between them is read along in ever larger windows; when they lie farther
+ * apart, only headers are read. Pure: since the last read, of `window` bytes, the parser went on by advance bytes in
+ * n_jumps jumps of SCAN_WINDOW_MIN or more. Gives the next window.
  */
-#define SCAN_WINDOW_MIN 4096u
+#define SCAN_WINDOW_MIN 1536u
 #define SCAN_WINDOW_MAX (1u << 20)
 #define SCAN_CALL_BYTES (64u << 10)
-uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps);
+#define SCAN_NEAR_BYTES (4u << 10)
+#define SCAN_NEAR_MAX (64u << 10)
+#define SCAN_FIRST_BYTES (16u << 10)
+uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps, bool near);
 
 #endif

@@ -17,6 +17,12 @@ struct store_ops {
 	void (*submit)(struct store *s, struct store_req *req);
 	/* Hastens the end of req, which has been submitted and has not finished. NULL: nothing can be done. */
 	void (*cancel)(struct store *s, struct store_req *req);
+	/*
+	 * For store/reader.h, both or neither: a descriptor that pread() reads the file's bytes by, of the version that
+	 * file (or NULL) names; and whether it still is that version. Blocking.
+	 */
+	int (*open_fd)(struct store *s, const char *path, const struct store_file *file, int *ret_fd);
+	int (*check_fd)(int fd, const struct store_file *file);
 	/* Required. Frees what embeds s; filters unref next. */
 	void (*free)(struct store *s);
 };
@@ -42,6 +48,8 @@ void store_req_finish(struct store_req *req, int r);
 void store_pass(struct store *next, struct store_req *req);
 /* As store_cancel(), with the code that the request above was told (its cancelled). */
 void store_cancel_as(struct store_req *req, int code);
+/* Words for a blocking call that failed: "cannot VERB PATH: why". Returns r. */
+int store_fail(struct store *s, const char *path, int r, const char *verb, struct err *e);
 /* Whether file names a version that is not the one found. */
 bool store_is_stale(const struct store_file *file, const char *version);
 /* Between two ranges that one call reads: less than a page is dearer to step over than to read. */

@@ -276,10 +276,17 @@ static void file_free(struct store *store)
 	mem_free(s);
 }
 
+static int file_open_reader(struct store *store, const char *path, const struct store_file *file, int *ret_fd)
+{
+	return file_open_fd(container_of(store, struct file_store, store)->root_fd, path_below(path), file, ret_fd);
+}
+
 /* What a system call has begun cannot be called back; what waits, or goes on, looks at req->cancelled. */
 static const struct store_ops file_ops = {
 	.name = "file",
 	.submit = file_submit,
+	.open_fd = file_open_reader,
+	.check_fd = file_check_fd,
 	.free = file_free,
 };
 

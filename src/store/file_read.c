@@ -124,7 +124,7 @@ static int read_ranges(struct store_req *req, int fd)
 	return r;
 }
 
-static int check_version(int fd, const struct store_file *file)
+int file_check_fd(int fd, const struct store_file *file)
 {
 	struct store_stat now;
 	struct stat st;
@@ -148,7 +148,7 @@ static void forget_bytes(struct store_req *req, int r)
 	}
 }
 
-int file_read_at(int root_fd, const char *path, struct store_req *req)
+int file_open_fd(int root_fd, const char *path, const struct store_file *file, int *ret_fd)
 {
 	/* Not to wait for who opens the other end of a FIFO. */
 	AUTO_CLOSE int fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -156,12 +156,23 @@ int file_read_at(int root_fd, const char *path, struct store_req *req)
 
 	if (fd < 0)
 		return -errno;
-	r = check_version(fd, req->file);
+	r = file_check_fd(fd, file);
+	if (r < 0)
+		return r;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int file_read_at(int root_fd, const char *path, struct store_req *req)
+{
+	AUTO_CLOSE int fd = -1;
+	int r = file_open_fd(root_fd, path, req->file, &fd);
+
 	if (r == 0)
 		r = read_ranges(req, fd);
 	/* It may have changed under our hands: then what was read is of no version at all. */
 	if (r == 0 && req->file) {
-		r = check_version(fd, req->file);
+		r = file_check_fd(fd, req->file);
 		if (r < 0)
 			forget_bytes(req, r);
 	}

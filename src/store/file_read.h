@@ -10,6 +10,9 @@
 
 /* Blocking, as all here; paths are relative to a directory. */
 int file_stat_at(int dir_fd, const char *path, struct store_stat *ret);
+/* A descriptor of the version that file (or NULL) names; and whether it still is. As store_ops has them. */
+int file_open_fd(int root_fd, const char *path, const struct store_file *file, int *ret_fd);
+int file_check_fd(int fd, const struct store_file *file);
 /* As a STORE_READ: 0 when each range of req has its result; -ESTALE when the file is not, or did not stay, req->file. */
 int file_read_at(int root_fd, const char *path, struct store_req *req);
 

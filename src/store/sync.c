@@ -38,7 +38,7 @@ static const char *shown(const char *path, char out[SHOWN_BYTES])
 	return str_printable(str_of(path), out, SHOWN_BYTES);
 }
 
-static int sync_fail(struct store *s, const struct store_req *req, int r, const char *verb, struct err *e)
+int store_fail(struct store *s, const char *what, int r, const char *verb, struct err *e)
 {
 	const char *why = err_text(r);
 	char path[SHOWN_BYTES];
@@ -47,7 +47,7 @@ static int sync_fail(struct store *s, const struct store_req *req, int r, const 
 		why = "it changed since it was looked at";
 	if (r == -ENODATA)
 		why = "it ends before that";
-	return err_set(e, r, "cannot %s %s%s: %s", verb, s->base ? s->base : "", shown(req->path, path), why);
+	return err_set(e, r, "cannot %s %s%s: %s", verb, s->base ? s->base : "", shown(what, path), why);
 }
 
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e)
@@ -56,7 +56,7 @@ int store_stat(struct store *s, const char *path, struct store_stat *ret, struct
 	int r = sync_run(s, &req);
 
 	if (r < 0)
-		return sync_fail(s, &req, r, "look at", e);
+		return store_fail(s, path, r, "look at", e);
 	*ret = req.stat;
 	return 0;
 }
@@ -90,7 +90,7 @@ int store_list_page(struct store *s, const char *path, const char *after, struct
 	int r = sync_run(s, &req);
 
 	if (r < 0)
-		return sync_fail(s, &req, r, "list", e);
+		return store_fail(s, path, r, "list", e);
 	*ret = req.listing;
 	return 0;
 }
@@ -105,7 +105,7 @@ static int list_more(struct store *s, const char *path, struct store_listing *al
 	all->more = page.more;
 	r = listing_join(all, &page);
 	store_listing_release(&page);
-	return r < 0 ? sync_fail(s, &(struct store_req){.path = path}, r, "list", e) : 0;
+	return r < 0 ? store_fail(s, path, r, "list", e) : 0;
 }
 
 int store_list(struct store *s, const char *path, struct store_listing *ret, struct err *e)
@@ -130,7 +130,7 @@ int store_pread(struct store *s, const char *path, const struct store_file *file
 	struct store_req req = {.op = STORE_READ, .path = path, .file = file, .ranges = &range, .n_ranges = 1};
 	int r = sync_run(s, &req);
 
-	return r < 0 ? sync_fail(s, &req, r, "read", e) : 0;
+	return r < 0 ? store_fail(s, path, r, "read", e) : 0;
 }
 
 int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, size_t *ret_n, struct err *e)
@@ -144,14 +144,14 @@ int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, 
 	if (r < 0)
 		return r;
 	if (st.kind != STORE_FILE)
-		return sync_fail(s, &(struct store_req){.path = path}, st.kind == STORE_DIR ? -EISDIR : -EINVAL, "read", e);
+		return store_fail(s, path, st.kind == STORE_DIR ? -EISDIR : -EINVAL, "read", e);
 	if (st.file.length > max)
 		return err_set(e, -EFBIG, "%s%s has %llu bytes; at most %zu are read here", s->base ? s->base : "",
 			shown(path, words), (unsigned long long)st.file.length, max);
 	n = (size_t)st.file.length;
 	p = n < SIZE_MAX ? mem_alloc(n + 1) : NULL;
 	if (!p)
-		return sync_fail(s, &(struct store_req){.path = path}, -ENOMEM, "read", e);
+		return store_fail(s, path, -ENOMEM, "read", e);
 	r = n ? store_pread(s, path, &st.file, p, n, 0, e) : 0;
 	if (r < 0)
 		return r;
@@ -167,7 +167,7 @@ static int sync_put(struct store *s, enum store_op op, const char *path, const v
 	struct store_req req = {.op = op, .path = path, .ranges = &range, .n_ranges = 1};
 	int r = sync_run(s, &req);
 
-	return r < 0 ? sync_fail(s, &req, r, op == STORE_WRITE ? "write" : "create", e) : 0;
+	return r < 0 ? store_fail(s, path, r, op == STORE_WRITE ? "write" : "create", e) : 0;
 }
 
 int store_write_all(struct store *s, const char *path, const void *p, size_t n, struct err *e)
@@ -185,7 +185,7 @@ static int sync_change(struct store *s, enum store_op op, const char *path, cons
 	struct store_req req = {.op = op, .path = path, .to = to};
 	int r = sync_run(s, &req);
 
-	return r < 0 ? sync_fail(s, &req, r, verb, e) : 0;
+	return r < 0 ? store_fail(s, path, r, verb, e) : 0;
 }
 
 int store_mkdir(struct store *s, const char *path, struct err *e)

@@ -93,14 +93,17 @@ static void the_window_follows_the_members_distance(void **state)
 
 	/* Small members side by side, and pictures of 60 KB: all is read. */
 	for (unsigned i = 0; i < 10; i++)
-		w = scan_window(w, w, 0);
+		w = scan_window(w, w, 0, false);
 	assert_int_equal(w, SCAN_WINDOW_MAX);
-	assert_int_equal(scan_window(w, 600000, 10), SCAN_WINDOW_MAX);
+	assert_int_equal(scan_window(w, 600000, 10, false), SCAN_WINDOW_MAX);
 	/* Large ones: headers only. */
 	for (unsigned i = 0; i < 20; i++)
-		w = scan_window(w, 1000000, 10);
+		w = scan_window(w, 1000000, 10, false);
 	assert_int_equal(w, SCAN_WINDOW_MIN);
-	assert_int_equal(scan_window(w, 4096, 0), 2 * SCAN_WINDOW_MIN);
+	assert_int_equal(scan_window(w, 4096, 0, false), 2 * SCAN_WINDOW_MIN);
+	/* Where a call is cheap, pictures are jumped over. */
+	assert_int_equal(scan_window(SCAN_WINDOW_MIN, 600000, 10, true), SCAN_WINDOW_MIN);
+	assert_int_equal(scan_window(SCAN_NEAR_MAX, 2 * SCAN_NEAR_MAX, 0, true), SCAN_NEAR_MAX);
 }
 
 int main(void)
