@@ -20,7 +20,8 @@ enum cpu_set cpu_has(void)
 {
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-		__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("bmi2"))
+		__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
+		__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("bmi2"))
 		return CPU_AVX512;
 	if (__builtin_cpu_supports("avx2"))
 		return CPU_AVX2;

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-/* Each has all that those before it have. AVX-512 means F, BW, DQ, VL and VBMI, and BMI2. */
+/* Each has all that those before it have. AVX-512 means F, BW, DQ, VL, VBMI and VNNI, and BMI2. */
 enum cpu_set { CPU_SCALAR, CPU_AVX2, CPU_AVX512, N_CPU_SETS };
 
 #define CPU_VARIABLE "OLDDOG_KERNEL"

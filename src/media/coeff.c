@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/scope.h"
+
 static double box_filter(double x)
 {
 	return x > -0.5 && x <= 0.5 ? 1.0 : 0.0;
@@ -125,33 +127,46 @@ int coeff_make(struct coeff *ret, enum scratch_slot slot, const struct axis *a, 
 	return 0;
 }
 
-static void split_tap(struct coeff_pairs *p, unsigned nth, uint32_t tap, int32_t weight)
+/* Groups that would reach over the end of the row begin earlier, where the row has that many samples. */
+static void place_groups(struct coeff *x, uint32_t n_in)
 {
-	int32_t high = (weight + (1 << (COEFF_LOW_BITS - 1))) >> COEFF_LOW_BITS;
-	int32_t low = weight - high * (1 << COEFF_LOW_BITS);
+	uint32_t n_taps = 4 * x->n_groups, last = n_in > n_taps ? n_in - n_taps : 0;
 
-	for (unsigned channel = 0; channel < 3; channel++) {
-		p->low[nth][tap / 2][2 * channel + tap % 2] = (int16_t)low;
-		p->high[nth][tap / 2][2 * channel + tap % 2] = (int16_t)high;
-	}
+	for (uint32_t i = 0; i < x->n_out; i++)
+		x->starts[i] = MIN(x->windows[i].first, last);
+	for (uint32_t i = x->n_out; i % 4; i++)
+		x->starts[i] = 0;
 }
 
-int coeff_split(struct coeff *x)
+int coeff_room(struct coeff *x, size_t n_bytes)
 {
-	uint32_t n_groups = (x->n_taps + 3) / 4;
-	size_t n_bytes = (size_t)(x->n_out + 1) / 2 * n_groups * sizeof(*x->pairs);
-	int r = scratch_get(SCRATCH_COEFF_PAIRS, n_bytes, &x->pairs);
+	uint32_t n_fours = (x->n_out + 3) / 4, longest = 0, n_in = 0;
+	size_t start_bytes = (size_t)(n_fours + 3) / 4 * 4 * 4 * sizeof(*x->starts);
+	uint8_t *p;
+	int r;
 
+	for (uint32_t i = 0; i < x->n_out; i++) {
+		longest = MAX(longest, x->windows[i].n);
+		n_in = MAX(n_in, x->windows[i].first + x->windows[i].n);
+	}
+	x->n_groups = (longest + 3) / 4;
+	r = scratch_get(SCRATCH_COEFF_GROUPS, start_bytes + (size_t)n_fours * x->n_groups * n_bytes, &p);
 	if (r < 0)
 		return r;
-	memset(x->pairs, 0, n_bytes);
-	x->n_groups = n_groups;
-	for (uint32_t i = 0; i < x->n_out; i++) {
-		const int32_t *weights = x->weights + (size_t)i * x->n_taps;
-		struct coeff_pairs *pairs = x->pairs + (size_t)(i / 2) * n_groups;
-
-		for (uint32_t k = 0; k < x->windows[i].n; k++)
-			split_tap(&pairs[k / 4], i % 2, k % 4, weights[k]);
-	}
+	x->starts = (void *)p;
+	x->packed = p + start_bytes;
+	place_groups(x, n_in);
 	return 0;
+}
+
+void coeff_taps(const struct coeff *x, uint32_t out, uint32_t group, int32_t ret[4])
+{
+	memset(ret, 0, 4 * sizeof(*ret));
+	for (uint32_t k = 0; out < x->n_out && k < 4; k++) {
+		const struct coeff_window *w = &x->windows[out];
+		uint32_t sample = x->starts[out] + 4 * group + k;
+
+		if (sample >= w->first && sample - w->first < w->n)
+			ret[k] = x->weights[(size_t)out * x->n_taps + sample - w->first];
+	}
 }

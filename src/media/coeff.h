@@ -31,20 +31,11 @@ struct coeff {
 	uint32_t n_out, n_taps;		/* n_taps: weights kept for each output; unused ones are 0 */
 	struct coeff_window *windows;	/* n_out */
 	int32_t *weights;		/* n_out * n_taps */
-	struct coeff_pairs *pairs;	/* coeff_split(); NULL before */
-	uint32_t n_groups;		/* of four taps, in pairs */
+	/* coeff_room(): a kernel's own layout of the weights, in groups of four taps, of all outputs equally many. */
+	uint32_t n_groups;
+	uint32_t *starts;		/* the sample that each output's first group begins with */
+	void *packed;
 };
-
-/*
- * The weights of four taps for two neighbouring outputs, split into 16-bit halves (weight = high * 2^COEFF_LOW_BITS +
- * low), for instructions that multiply and add pairs of 16-bit numbers. Laid out for three channels: taps 0 and 1 for
- * red, green, blue and nothing, then taps 2 and 3; then the same of the other output.
- */
-struct coeff_pairs {
-	int16_t low[2][2][8], high[2][2][8];
-};
-
-#define COEFF_LOW_BITS 15
 
 struct coeff_window coeff_window_of(const struct axis *a, uint32_t out);
 /*
@@ -53,7 +44,12 @@ struct coeff_window coeff_window_of(const struct axis *a, uint32_t out);
  */
 int coeff_make(struct coeff *ret, enum scratch_slot slot, const struct axis *a, uint32_t first, uint32_t n,
 	uint32_t origin, bool mirror);
-/* Makes pairs: of outputs 2i and 2i + 1 the groups g are pairs[i * n_groups + g]; where there is none, weights are 0. */
-int coeff_split(struct coeff *x);
+/*
+ * Sets n_groups and starts, and packed to room for n_bytes for each group of each four outputs, aligned to SCRATCH_ALIGN.
+ * Groups reach over the end of a row by four samples at most. 0, E_LIMIT, -ENOMEM.
+ */
+int coeff_room(struct coeff *x, size_t n_bytes);
+/* The weights of a group's taps; 0 outside an output's window, and for outputs that there are not. */
+void coeff_taps(const struct coeff *x, uint32_t out, uint32_t group, int32_t ret[4]);
 
 #endif

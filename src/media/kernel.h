@@ -6,7 +6,6 @@
 #ifndef OLDDOG_MEDIA_KERNEL_H
 #define OLDDOG_MEDIA_KERNEL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +17,8 @@
 
 struct kernel {
 	const char *name;
-	bool splits_weights;	/* horizontal needs coeff_split() where there are three channels */
+	/* Lays x's weights out as horizontal wants them where there are three channels. NULL: as they are. As coeff_room(). */
+	int (*pack)(struct coeff *x);
 	/* One row: to[i] is the weighted sum of from's samples in window i, for each of c channels (1 or 3). */
 	void (*horizontal)(const struct coeff *x, const uint8_t *from, uint8_t *to, unsigned c);
 	/* One row: the weighted sum of n_rows rows, stride apart, for each of n bytes. */

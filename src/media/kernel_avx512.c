@@ -1,68 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels for AVX-512: two pixels where AVX2 has one. doc/design/0013-pixel-kernels.md. */
+/* The kernels for AVX-512: the same integer sums, by bytes. doc/design/0013-pixel-kernels.md. */
 #ifdef __x86_64__
 #include "media/kernel.h"
 
 #include <immintrin.h>
-#include <string.h>
 
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi2")))
+#include "base/scope.h"
 
-/* Four pixels of each of two places, as kernel_avx2's load_taps() has those of one. */
-static inline AVX512 __m512i load_taps(const uint8_t *p, const uint8_t *q)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni,bmi2")))
+
+/*
+ * Of a group of four taps, the weights of four outputs as digits from -128 to 127 (weight = high * 2^16 + middle * 2^8 +
+ * low), for the instruction that multiplies and adds four bytes with four bytes: of each output its taps for red, green,
+ * blue and nothing. A weight is below 2, so three digits hold it: kernel_scalar's sums would not hold more either.
+ */
+struct digits {
+	__m128i low[4], middle[4], high[4];
+};
+
+static AVX512 void pack_output(struct digits *d, unsigned nth, const int32_t taps[4])
 {
-	const __m512i order = _mm512_broadcast_i32x8(_mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1,
-		6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
-	__m256i first = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
-	__m256i second = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)q));
+	const __m128i by_digit = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, -1, -1, -1, -1);
+	/* A digit is a byte less 128 once 128 is added to each. */
+	__m128i raised = _mm_add_epi32(_mm_loadu_si128((const __m128i *)taps), _mm_set1_epi32(0x808080));
+	__m128i all = _mm_xor_si128(_mm_shuffle_epi8(raised, by_digit), _mm_set1_epi8(-128));
 
-	return _mm512_shuffle_epi8(_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1), order);
+	_mm_storeu_si128(&d->low[nth], _mm_shuffle_epi32(all, 0x00));
+	_mm_storeu_si128(&d->middle[nth], _mm_shuffle_epi32(all, 0x55));
+	_mm_storeu_si128(&d->high[nth], _mm_shuffle_epi32(all, 0xaa));
+}
+
+static int pack(struct coeff *x)
+{
+	int r = coeff_room(x, sizeof(struct digits));
+	int32_t taps[4];
+
+	for (uint32_t i = 0; r == 0 && i < (x->n_out + 3) / 4 * 4; i++) {
+		for (uint32_t g = 0; g < x->n_groups; g++) {
+			coeff_taps(x, i, g, taps);
+			pack_output((struct digits *)x->packed + (size_t)(i / 4) * x->n_groups + g, i % 4, taps);
+		}
+	}
+	return r;
+}
+
+static inline AVX512 __m512i load_four(const uint8_t *p, const uint32_t at[4])
+{
+	const __m512i order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, -1, -1, -1, -1));
+	__m512i four = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(p + (size_t)3 * at[0])));
+
+	four = _mm512_inserti32x4(four, _mm_loadu_si128((const __m128i *)(p + (size_t)3 * at[1])), 1);
+	four = _mm512_inserti32x4(four, _mm_loadu_si128((const __m128i *)(p + (size_t)3 * at[2])), 2);
+	four = _mm512_inserti32x4(four, _mm_loadu_si128((const __m128i *)(p + (size_t)3 * at[3])), 3);
+	return _mm512_shuffle_epi8(four, order);
+}
+
+static inline AVX512 __m128i clamped(__m512i sum)
+{
+	return _mm512_cvtusepi32_epi8(_mm512_max_epi32(_mm512_srai_epi32(sum, COEFF_BITS), _mm512_setzero_si512()));
 }
 
 /*
- * Two pixels: bytes 0..3 and 4..7, of which the last are nothing. np and nq: groups of four taps. Where one has fewer, its
- * last ones are looked at again, with weights of 0: its window may end where the image does.
+ * Four pixels, twelve bytes. Sums of digits may wrap on the way; modulo 2^32 their sum is the sum of the whole products,
+ * which does not.
  */
-static inline AVX512 uint64_t sum_pixels(const struct coeff_pairs *pairs, const uint8_t *p, uint32_t np, const uint8_t *q,
-	uint32_t nq)
+static inline AVX512 __m128i sum_four(const struct digits *d, uint32_t n_groups, const uint8_t *p, const uint32_t at[4])
 {
-	__m512i low = _mm512_setzero_si512(), high = low, sum;
-	__m256i sums;
-	__m128i words;
+	__m512i low = _mm512_set1_epi32(1 << (COEFF_BITS - 1)), middle = _mm512_setzero_si512(), high = middle;
 
-	for (uint32_t g = 0; g < np || g < nq; g++) {
-		__m512i taps = load_taps(p, q);
+	for (uint32_t g = 0; g < n_groups; g++, d++, p += 12) {
+		__m512i taps = load_four(p, at);
 
-		low = _mm512_add_epi32(low, _mm512_madd_epi16(taps, _mm512_loadu_si512(pairs[g].low)));
-		high = _mm512_add_epi32(high, _mm512_madd_epi16(taps, _mm512_loadu_si512(pairs[g].high)));
-		p += g + 1 < np ? 12 : 0;
-		q += g + 1 < nq ? 12 : 0;
+		low = _mm512_dpbusd_epi32(low, taps, _mm512_loadu_si512(d->low));
+		middle = _mm512_dpbusd_epi32(middle, taps, _mm512_loadu_si512(d->middle));
+		high = _mm512_dpbusd_epi32(high, taps, _mm512_loadu_si512(d->high));
 	}
-	sum = _mm512_add_epi32(low, _mm512_slli_epi32(high, COEFF_LOW_BITS));
-	/* Taps 0, 1 and taps 2, 3 of a pixel lie in neighbouring quarters. */
-	sum = _mm512_add_epi32(sum, _mm512_shuffle_i64x2(sum, sum, _MM_SHUFFLE(2, 3, 0, 1)));
-	sums = _mm512_castsi512_si256(_mm512_shuffle_i64x2(sum, sum, _MM_SHUFFLE(2, 0, 2, 0)));
-	sums = _mm256_srai_epi32(_mm256_add_epi32(sums, _mm256_set1_epi32(1 << (COEFF_BITS - 1))), COEFF_BITS);
-	words = _mm_packs_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-	return (uint64_t)_mm_cvtsi128_si64(_mm_packus_epi16(words, words));
-}
-
-static inline uint32_t groups_of(const struct coeff_window *w)
-{
-	return (w->n + 3) / 4;
+	low = _mm512_add_epi32(low, _mm512_add_epi32(_mm512_slli_epi32(middle, 8), _mm512_slli_epi32(high, 16)));
+	return _mm_shuffle_epi8(clamped(low), _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
 }
 
 static AVX512 void horizontal_rgb(const struct coeff *x, const uint8_t *from, uint8_t *to)
 {
-	const struct coeff_pairs *pairs = x->pairs;
+	const uint32_t *at = x->starts;
+	const struct digits *d = x->packed;
 
-	for (uint32_t i = 0; i < x->n_out; i += 2, to += 6, pairs += x->n_groups) {
-		const struct coeff_window *a = &x->windows[i], *b = i + 1 < x->n_out ? a + 1 : a;
-		uint64_t two = sum_pixels(pairs, from + (size_t)3 * a->first, groups_of(a),
-			from + (size_t)3 * b->first, groups_of(b));
+	for (size_t left = (size_t)3 * x->n_out; left > 0; left -= MIN(left, 12u), to += 12, at += 4, d += x->n_groups) {
+		__m128i bytes = sum_four(d, x->n_groups, from, at);
 
-		two = _pext_u64(two, 0x00ffffff00ffffff);
-		memcpy(to, &two, i + 1 < x->n_out ? 6 : 3);
+		/* What is too much is overwritten by the next four, but behind the last may be another's. */
+		if (left >= sizeof(bytes))
+			_mm_storeu_si128((__m128i *)to, bytes);
+		else
+			_mm_mask_storeu_epi8(to, (__mmask16)((1u << MIN(left, 12u)) - 1), bytes);
 	}
 }
 
@@ -79,11 +108,6 @@ static void horizontal(const struct coeff *x, const uint8_t *from, uint8_t *to, 
 static inline AVX512 __m512i weighted(__m128i bytes, __m512i weight)
 {
 	return _mm512_mullo_epi32(_mm512_cvtepu8_epi32(bytes), weight);
-}
-
-static inline AVX512 __m128i clamped(__m512i sum)
-{
-	return _mm512_cvtusepi32_epi8(_mm512_max_epi32(_mm512_srai_epi32(sum, COEFF_BITS), _mm512_setzero_si512()));
 }
 
 /* The last run of a row is a part of one: masked lanes are neither read nor written. */
@@ -119,7 +143,7 @@ static AVX512 void vertical(const int32_t *weights, uint32_t n_rows, const uint8
 
 const struct kernel kernel_avx512 = {
 	.name = "avx512",
-	.splits_weights = true,
+	.pack = pack,
 	.horizontal = horizontal,
 	.vertical = vertical,
 };

@@ -52,8 +52,8 @@ static int pass_x(const struct resize *rs, const struct kernel *kernel, const st
 	struct coeff x;
 	int r = coeff_make(&x, SCRATCH_COEFF_X, &rs->x, rs->out.x, rs->out.w, rs->in.x, rs->mirror_x);
 
-	if (r == 0 && kernel->splits_weights && to->c == 3)
-		r = coeff_split(&x);
+	if (r == 0 && kernel->pack && to->c == 3)
+		r = kernel->pack(&x);
 	if (r < 0)
 		return r;
 	for (uint32_t row = 0; row < to->h; row++)

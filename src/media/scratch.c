@@ -2,6 +2,7 @@
 /* The slots of scratch.h. */
 #include "media/scratch.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -21,16 +22,19 @@ static void slot_free(unsigned i)
 
 int scratch_get(enum scratch_slot slot, size_t n_bytes, void *ret_p)
 {
+	void *p;
+
 	if (n_bytes > SCRATCH_MAX_BYTES)
 		return E_LIMIT;
 	if (n_bytes > slots[slot].n_bytes || !slots[slot].p) {
 		slot_free(slot);
-		slots[slot].p = mem_alloc(n_bytes + SCRATCH_PADDING);
+		slots[slot].p = mem_alloc(n_bytes + SCRATCH_PADDING + SCRATCH_ALIGN);
 		if (!slots[slot].p)
 			return -ENOMEM;
 		slots[slot].n_bytes = n_bytes;
 	}
-	memcpy(ret_p, &slots[slot].p, sizeof(void *));
+	p = (void *)(((uintptr_t)slots[slot].p + SCRATCH_ALIGN - 1) & ~(uintptr_t)(SCRATCH_ALIGN - 1));
+	memcpy(ret_p, &p, sizeof(void *));
 	return 0;
 }
 

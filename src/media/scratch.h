@@ -15,6 +15,8 @@
 
 /* Readable behind what was asked for: wide loads may run over the end of the last row. */
 #define SCRATCH_PADDING 64
+/* Of slots: a line of the processor's cache, and the widest load. */
+#define SCRATCH_ALIGN 64
 
 enum scratch_slot {
 	SCRATCH_PLANE_A,	/* results of steps, alternating */
@@ -24,11 +26,11 @@ enum scratch_slot {
 	SCRATCH_WHOLE,		/* a whole image, where a format cannot decode a region */
 	SCRATCH_COEFF_X,
 	SCRATCH_COEFF_Y,
-	SCRATCH_COEFF_PAIRS,
+	SCRATCH_COEFF_GROUPS,
 	N_SCRATCH_SLOTS,
 };
 
-/* At least n bytes, aligned for any type; what a slot held before is lost. 0, E_LIMIT, -ENOMEM. */
+/* At least n bytes, aligned to SCRATCH_ALIGN; what a slot held before is lost. 0, E_LIMIT, -ENOMEM. */
 int scratch_get(enum scratch_slot slot, size_t n_bytes, void *ret_p);
 /* Gives back what is above SCRATCH_KEEP_BYTES. */
 void scratch_trim(void);

@@ -98,6 +98,21 @@ static void all_sets_give_the_same_bytes(void **state)
 	scratch_release();
 }
 
+/* What the digits of kernel_avx512.c rely on. */
+static void weights_are_below_two(void **state)
+{
+	for (uint32_t i = 0; i < 3 * 90 * 90; i++) {
+		static const enum interpolation filters[] = {INTERPOLATION_BOX, INTERPOLATION_BILINEAR, INTERPOLATION_BICUBIC};
+		struct axis a = {.in = 1 + i % 90, .out = 1 + i / 90 % 90, .interpolation = filters[i / (90 * 90)]};
+		struct coeff c;
+
+		assert_int_equal(coeff_make(&c, SCRATCH_COEFF_X, &a, 0, a.out, 0, false), 0);
+		for (uint32_t k = 0; k < c.n_out * c.n_taps; k++)
+			assert_true(c.weights[k] >= -0x808080 && c.weights[k] <= 0x7f7f7f);
+	}
+	scratch_release();
+}
+
 static void a_set_is_chosen_by_name(void **state)
 {
 	enum cpu_set set = N_CPU_SETS;
@@ -116,6 +131,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_sets_give_the_same_bytes),
+		cmocka_unit_test(weights_are_below_two),
 		cmocka_unit_test(a_set_is_chosen_by_name),
 	};
 
