@@ -166,23 +166,41 @@ def olddog_version():
     return subprocess.run([ROOT / "build/olddog", "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.split("\n")[0]
 
 
+def peers():
+    """(Python with the peers of bench/peers.txt, {}), or (None, {"peers": why there is none})."""
+    made = subprocess.run([ROOT / "bench/peers"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(made.stderr)
+    if made.returncode == 0:
+        return Path(made.stdout.strip()) / "bin/python", {}
+    why = (made.stderr.strip().splitlines() or ["bench/peers failed"])[-1]
+    return None, {"PyPI's torch, torchvision, TurboLoader, DALI": why}
+
+
+def only(subjects, patterns):
+    """Those whose name has one of the words; all, when there are none."""
+    return {name: run for name, run in subjects.items() if not patterns or any(p in name for p in patterns)}
+
+
 def read_all(paths):
     """So that the page cache is warm."""
     for path in paths:
         path.read_bytes()
 
 
+def digits(value):
+    """Decimals that give a person three digits or so."""
+    return 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 4
+
+
 def number_of(value):
-    """Three digits or so, for a person."""
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.3g}"
+    return f"{value:,.{digits(value)}f}"
 
 
 def spread(values):
     """Median, and half of how far the rounds lay apart."""
-    half = (max(values) - min(values)) / 2
-    return number_of(statistics.median(values)) + (f" ±{number_of(half)}" if len(values) > 1 else "")
+    median = statistics.median(values)
+    half = f" ±{(max(values) - min(values)) / 2:,.{digits(median)}f}" if len(values) > 1 else ""
+    return number_of(median) + half
 
 
 def cell(record, subject, key):
@@ -242,6 +260,7 @@ def options(name, words, n_rounds):
     parser = argparse.ArgumentParser(prog=f"bench/{name}", description=words, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=n_rounds)
     parser.add_argument("--json", action="store_true", help="the record, for bench/table, in place of a table")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="only subjects that have it in their name")
     return parser
 
 
