@@ -22,7 +22,7 @@ import check
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
 FULL = {"OLDDOG_CROPS": "10000", "OLDDOG_SCHEDULES": "1000", "OLDDOG_REAL_SCHEDULES": "20",
-        "OLDDOG_FULL": "1"}
+        "OLDDOG_FULL": "1", "OLDDOG_SOAK_BATCHES": "1440000"}
 SANITIZERS = {"ASAN_OPTIONS": "abort_on_error=0:exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
               "TSAN_OPTIONS": "halt_on_error=0:exitcode=66"}
 
