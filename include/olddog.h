@@ -62,7 +62,7 @@ struct olddog_loader_conf {
 	uint64_t n_epochs;		/* to be read, the first one's rest counting as one; 0: no end */
 	unsigned n_workers;		/* decoding processes of the host; 0: as many as processors. The first rank decides */
 	uint64_t max_bytes;		/* of all batches of this plan on this host, held ones too, but one for each rank
-					   in any case; 0: 4 GiB */
+					   in any case; 0: 4 GiB, or half of the memory */
 	const char *job;		/* names the job; NULL: OLDDOG_JOB, SLURM_JOB_ID, or MASTER_ADDR:MASTER_PORT, or none */
 	/* What the user should know but that stops nothing. Called inside functions of this loader. May be NULL. */
 	void (*warn)(void *ctx, const char *words);

@@ -112,7 +112,7 @@ class Loader:
     workers       decoding processes of this host; the first rank decides (default: one a processor)
     state         of state_dict(): where to go on
     job           name of the job whose ranks share one olddog-loader (default: OLDDOG_JOB, SLURM_JOB_ID, MASTER_ADDR:PORT)
-    max_bytes     of all batches of the plan on this host, held ones too (default: 4 GiB)
+    max_bytes     of all batches of the plan on this host, held ones too (default: 4 GiB, or half of the memory)
     timeout       seconds that opening, or waiting for a batch, may take (default: no limit)
 
     iter() is the rest of the epoch, and the next epoch after that. Only what __next__ returned is consumed; batches that

@@ -4,11 +4,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "feed/program.h"
-#include "net/processors.h"
+#include "net/capacity.h"
 
 #define WORKER_TIME_NS (60 * NS_PER_S)
 #define WORKER_QUEUE 2
@@ -21,17 +20,17 @@
 /* Room for the largest image of a field of no fixed size is only touched when such an image comes. */
 #define MAX_CHANNELS 4
 
-static uint64_t half_of_memory(void)
+static uint64_t or_default(uint64_t asked, uint64_t usual, uint64_t most)
 {
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
+	return asked ? asked : MAX(MIN(usual, most), 1);
 }
 
-void engine_limits_default(struct engine_limits *l, unsigned n_workers)
+void engine_limits_default(struct engine_limits *l, unsigned n_workers, uint64_t memory_bytes)
 {
-	l->slot_bytes = l->slot_bytes ? l->slot_bytes : 512ull << 20;
-	l->max_bytes = l->max_bytes ? l->max_bytes : 4ull << 30;
-	l->batch_bytes = l->batch_bytes ? l->batch_bytes : half_of_memory();
-	l->read_bytes = l->read_bytes ? l->read_bytes : 128ull << 20;
+	l->slot_bytes = or_default(l->slot_bytes, 512ull << 20, memory_bytes / 8);
+	l->max_bytes = or_default(l->max_bytes, 4ull << 30, memory_bytes / 2);
+	l->batch_bytes = or_default(l->batch_bytes, UINT64_MAX, memory_bytes / 2);
+	l->read_bytes = or_default(l->read_bytes, 128ull << 20, memory_bytes / 32);
 	l->max_ahead = l->max_ahead ? l->max_ahead : 64;
 	l->n_items = l->n_items ? l->n_items : MIN(256 + 32 * n_workers, 2048u);
 }
@@ -291,7 +290,7 @@ int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *
 	g->limits = conf->limits;
 	list_init(&g->stalled);
 	list_init(&g->to_read);
-	engine_limits_default(&g->limits, n_workers);
+	engine_limits_default(&g->limits, n_workers, memory_available());
 	r = fields_init(g, conf->uncollated, e);
 	if (r == 0) {
 		g->out_bytes = worker_room(g);

@@ -53,8 +53,8 @@ struct engine_conf {
 	struct store *through;		/* reads go to this store in place of the plan's own; the caller's; NULL */
 };
 
-/* Fills in what is 0. */
-void engine_limits_default(struct engine_limits *l, unsigned n_workers);
+/* Fills in what is 0; memory_bytes: what there is of it, for everybody. */
+void engine_limits_default(struct engine_limits *l, unsigned n_workers, uint64_t memory_bytes);
 
 int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *e);
 /*

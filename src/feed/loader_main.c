@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "feed/job.h"
 #include "feed/loader.h"
+#include "net/capacity.h"
 
 #define BACKLOG 4096
 
@@ -76,6 +77,11 @@ static int serve(int fd, int listening)
 	if (pid > 0)
 		return 0;
 	to_background();
+	/* Ranks ask the socket who listens (SO_PEERCRED): not the parent, which has ended by then. */
+	if (listening && listen(fd, BACKLOG) < 0)
+		log_error("listening: %s", err_text(-errno));
+	/* Ranks open another one where they are; a rank that is ended ends its job. */
+	memory_end_first(500);
 	if (loader_run(fd, listening, &e) == 0)
 		return 0;
 	log_error("%s", e.words);

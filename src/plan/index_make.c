@@ -8,7 +8,7 @@
 
 #include "base/scope.h"
 #include "net/pool.h"
-#include "net/processors.h"
+#include "net/capacity.h"
 #include "plan/counts.h"
 #include "plan/data.h"
 #include "plan/index.h"

@@ -111,6 +111,8 @@ void launch_reap(pid_t pid, char *words, size_t n_words, uint64_t *ret_cpu_ns)
 	/* A program that reaps all children takes ours too; it is gone all the same. */
 	if (r < 0)
 		snprintf(words, n_words, "ended");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		snprintf(words, n_words, "ended by SIGKILL (the kernel's, if memory was short)");
 	else if (WIFSIGNALED(status))
 		snprintf(words, n_words, "ended by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?");
 	else

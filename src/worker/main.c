@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "net/capacity.h"
 #include "worker/channel.h"
 #include "worker/confine.h"
 #include "worker/serve.h"
@@ -65,6 +66,8 @@ static int set_up(int argc, char **argv, struct setup *s)
 		return -EINVAL;
 	}
 	c.memory_limit_bytes = limit;
+	/* Another worker decodes what this one had, or it is told in words. */
+	memory_end_first(900);
 	/* The owner's end also closes the channel; this one helps while a decoder is busy. */
 	r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || chdir("/") < 0 ? -errno : 0;
 	if (r == 0)

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from process_help import is_confined
 from test_loader import ranks, spec  # noqa: F401 (fixtures)
 
 V1 = Path("/sys/fs/cgroup")
@@ -94,3 +95,167 @@ def test_workers_are_as_many_as_processors_may_be_used(olddog, spec, group):  # 
     one = min(os.sched_getaffinity(0))
     assert workers_in(olddog, spec, lambda: os.sched_setaffinity(0, {one})) == 1
     assert workers_in(olddog, spec, None) > 1
+
+
+# File systems.
+
+class Room:
+    """A place with mounts of its own, and perhaps other namespaces, kept by a process that waits."""
+
+    def __init__(self, olddog, script, *flags):
+        self.olddog = olddog
+        self.flags = [f.split("=")[0] for f in flags]
+        # What is killed with the holder's standard input is the holder.
+        self.holder = subprocess.Popen(["unshare", "--mount", "--propagation", "private", *flags, "sh", "-e", "-c",
+                                        f"{script}\necho ready\nread line || :"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=olddog.cwd)
+        if self.holder.stdout.readline() != "ready\n":
+            pytest.skip(f"no namespaces of one's own here: {self.holder.communicate()[1]}")
+
+    def path(self, path):
+        """How it is seen from outside."""
+        return Path(f"/proc/{self.holder.pid}/root{path}")
+
+    def argv(self):
+        # The folder is looked up inside: outside, the same path may be another one.
+        return ["nsenter", f"--target={self.holder.pid}", "--mount", "--", "sh", "-c", 'cd "$0"; exec "$@"', self.olddog.cwd]
+
+    def __call__(self, *args, **kw):
+        return run(self.olddog, *args, argv=self.argv(), **kw)
+
+    def do(self, script):
+        subprocess.run([*self.argv(), "sh", "-e", "-c", script], check=True)
+
+    def end(self):
+        self.holder.communicate()
+
+
+@pytest.fixture
+def room(olddog):
+    """room(script, *flags of unshare): mounts are made by the script, as root."""
+    if os.geteuid() != 0:
+        pytest.skip("mounts need root")
+    rooms = []
+
+    def make(script, *flags):
+        rooms.append(Room(olddog, script, *flags))
+        return rooms[-1]
+    yield make
+    for r in rooms:
+        r.end()
+
+
+def names(folder):
+    return {p.name for p in folder.iterdir()}
+
+
+def content(folder):
+    """Of a folder that may not be there."""
+    return {} if not folder.exists() else {p.name: p.read_bytes() for p in sorted(folder.iterdir())}
+
+
+def pages(*folders):
+    """Pages that the files of these take on a tmpfs."""
+    return sum(-(-p.stat().st_size // 4096) for f in folders for p in f.iterdir())
+
+
+@pytest.mark.parametrize("what", ["room", "inodes"])
+def test_a_disk_that_is_full_at_any_page_is_told_and_a_plan_goes_on(olddog, spec, room, tmp_path, what):  # noqa: F811
+    olddog("plan", spec, "-o", "p.plan")
+    whole = content(tmp_path / "p.plan")
+    (tmp_path / "disk").mkdir()
+    disk = room(f"mount -t tmpfs -o size=1M none {tmp_path}/disk")
+    seen = set()
+    n_max = pages(tmp_path / "p.plan") + 3 if what == "room" else len(whole) + 4
+    for n in range(1, n_max):
+        # The root of a tmpfs has an inode too.
+        limit = f"size={n * 4096}" if what == "room" else f"nr_inodes={n + 1}"
+        disk.do(f"rm -rf {tmp_path}/disk/*; mount -o remount,{limit} {tmp_path}/disk")
+        rc, _, said = disk("plan", spec, "-o", "disk/p.plan")
+        assert rc == 0 or (rc == 1 and "No space left on device" in said and "p.plan" in said), said
+        left = disk.path(tmp_path / "disk")
+        if "p.plan" in names(left):
+            assert names(left / "p.plan") <= set(whole)
+            assert rc == 0 or "plan.json" not in names(left / "p.plan")
+        seen.add(rc)
+        disk.do(f"mount -o remount,size=1M,nr_inodes=1000 {tmp_path}/disk")
+        assert disk("plan", spec, "-o", "disk/p.plan")[0] == 0
+        assert content(left / "p.plan") == whole
+    assert seen == {0, 1}
+
+
+@pytest.mark.parametrize("verb", ["read", "peek"])
+def test_pictures_on_a_full_disk_are_whole_or_not_there(olddog, spec, room, tmp_path, verb):  # noqa: F811
+    args = (verb, spec, "-n", 3)
+    olddog(*args, "-o", "out")
+    whole = content(tmp_path / "out")
+    (tmp_path / "disk").mkdir()
+    disk = room(f"mount -t tmpfs -o size=4M none {tmp_path}/disk")
+    seen = set()
+    n_max = pages(tmp_path / "out")
+    for n in [*range(1, n_max, max(1, n_max // 12)), n_max + 8]:
+        disk.do(f"rm -rf {tmp_path}/disk/*; mount -o remount,size={n * 4096} {tmp_path}/disk")
+        rc, _, said = disk(*args, "-o", "disk/out")
+        assert rc == 0 or (rc == 1 and "No space left on device" in said and "disk/out" in said), said
+        seen.add(rc)
+        got = content(disk.path(tmp_path / "disk/out"))
+        assert got.items() <= whole.items()
+        assert rc or got == whole
+    assert seen == {0, 1}
+
+
+def test_a_file_system_for_reading_only_is_told(olddog, spec, room, set_shards, tmp_path):  # noqa: F811
+    olddog("plan", spec, "-o", "p.plan")
+    want = olddog.lines("read", "p.plan", "--digest=sample")
+    ro = room(f"mount --bind {tmp_path} {tmp_path}; mount -o remount,bind,ro {tmp_path}")
+    assert ro("read", "p.plan", "--digest=sample")[:2] == (0, want)
+    for args in (("plan", spec, "-o", "new.plan"), ("read", "p.plan", "-n", 1, "-o", "out"), ("peek", "p.plan", "-o", "png"),
+                 ("read", "p.plan", "-n", 1, "--digest=sample", "--state", "state")):
+        rc, _, said = ro(*args)
+        assert rc == 1 and "Read-only file system" in said, said
+
+
+def test_nothing_is_needed_of_home_tmp_and_shm(olddog, spec, room, tmp_path, monkeypatch):  # noqa: F811
+    want = olddog.lines("read", spec, "--digest=sample")
+    for name in ("HOME", "TMPDIR", "USER", "PATH", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    full = room("PATH=/usr/bin:/bin:/usr/sbin; mount -t tmpfs -o size=64k none /dev/shm; "
+                "dd if=/dev/zero of=/dev/shm/full bs=4k 2>/dev/null || :; mount -t tmpfs -o ro none /var/tmp")
+    rc, lines, said = full("read", spec, "--digest=sample", env={})
+    assert (rc, lines, said) == (0, want, "")
+
+
+# Memory.
+
+def test_as_much_is_prepared_as_memory_allows(olddog, spec, group):  # noqa: F811
+    want = olddog.lines("read", spec, "--epochs", 8, "--digest=sample")
+    memory = group("memory")
+    args = ("read", spec, "--epochs", 8, "--digest=sample", "--workers", 2)
+    assert run(olddog, *args, preexec_fn=memory.enter)[:2] == (0, want)
+    # A tenth of what it takes when it may, and is not ended by the kernel.
+    limit = max(48 << 20, int(memory["memory.max_usage_in_bytes"]) // 10)
+    memory["memory.limit_in_bytes"] = limit
+    if run(olddog, "--version", preexec_fn=memory.enter)[0] != 0:
+        pytest.skip("a sanitizer's shadow takes more")
+    rc, lines, said = run(olddog, *args, preexec_fn=memory.enter)
+    assert (rc, lines) == (0, want), said
+    assert "oom_kill 0\n" in memory["memory.oom_control"]
+
+
+def test_workers_end_before_loaders_and_loaders_before_ranks_when_memory_is_short(ranks, spec):  # noqa: F811
+    rank = ranks.start("-i", spec)
+    assert rank.stdout.readline().startswith("open")
+    (loader,) = ranks.loaders()
+
+    def score(pid):
+        return int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+    def workers():
+        return Path(f"/proc/{loader}/task/{loader}/children").read_text().split()
+
+    while not (found := [p for p in workers() if is_confined(p)]):
+        pass
+    assert score(rank.pid) < score(loader) < min(map(score, found))
+    rank.stdin.write("\n" * 8)
+    ranks.end(rank)

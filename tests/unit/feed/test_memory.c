@@ -98,7 +98,7 @@ static void a_batch_past_its_limit_is_an_error_that_says_so(void **state)
 
 	for (; run_within(plan, limit, &words) != E_END; limit += 1 + limit / 16, n_refused++) {
 		assert_int_equal(words.code, -E2BIG);
-		assert_non_null(strstr(words.words, "half of this host's memory"));
+		assert_non_null(strstr(words.words, "half of the memory that may be used"));
 		assert_true(limit < 1 << 30);
 	}
 	assert_true(n_refused > 10);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "net/processors.h"
+#include "net/capacity.h"
 #include "net/quota.h"
 
 static void check_group(const char *text, const char *controller, const char *want)
