@@ -14,4 +14,7 @@ int fd_pread_all(int fd, void *to, size_t n, uint64_t offset);
 /* Makes path anew with these bytes. On failure it is not there: half a file would pass for one. */
 int file_make(const char *path, const void *p, size_t n);
 
+/* Memory with a descriptor, that can be sealed and never be executed (hosts may refuse any other: vm.memfd_noexec). */
+int fd_memory(const char *name);
+
 #endif

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/scope.h"
@@ -18,7 +19,10 @@ static const char *own_path(char to[PATH_MAX])
 	if (dladdr((void *)&program_find, &info) == 0 || !info.dli_fname)
 		return NULL;
 	/* A program's name may be relative or looked up in PATH; a library's is a path. */
-	return realpath(strstr(info.dli_fname, ".so") ? info.dli_fname : "/proc/self/exe", to);
+	if (strstr(info.dli_fname, ".so"))
+		return realpath(info.dli_fname, to);
+	/* Containers without /proc still know by which path they started it. */
+	return realpath("/proc/self/exe", to) ? to : realpath((const char *)getauxval(AT_EXECFN), to);
 }
 
 static char *join_if_there(const char *dir, size_t n_dir, const char *rest, const char *name)

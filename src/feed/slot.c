@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "base/fd.h"
+
 /* Ragged batches differ a little each time: growing in steps keeps the calls few. */
 #define SLOT_STEP (1ull << 16)
 
@@ -54,8 +56,8 @@ static int slot_make(struct slot_pool *pool, uint64_t n_bytes, struct slot **ret
 
 	if (!s)
 		return -ENOMEM;
-	s->fd = memfd_create("olddog-batch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	r = s->fd < 0 ? -errno : slot_grow(pool, s, n_bytes);
+	s->fd = fd_memory("olddog-batch");
+	r = s->fd < 0 ? s->fd : slot_grow(pool, s, n_bytes);
 	/* No more seals either: a rank could seal it against the growth that we need. */
 	if (r == 0 && fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		r = -errno;

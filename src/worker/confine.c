@@ -26,8 +26,8 @@ static int limit(int resource, rlim_t n)
 	return setrlimit(resource, &l) < 0 ? -errno : 0;
 }
 
-/* The address space that is in use; the first number of /proc/self/statm, in pages. */
-static int mapped_bytes(uint64_t *ret)
+/* The address space that is in use; the first number of /proc/self/statm, in pages. 0: not to be told. */
+static uint64_t mapped_bytes(void)
 {
 	AUTO_CLOSE int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	char text[128];
@@ -35,19 +35,22 @@ static int mapped_bytes(uint64_t *ret)
 	struct str s = {text, (size_t)MAX(n, 0)};
 	uint64_t pages;
 
-	if (n < 0 || str_to_u64(str_split(&s, ' '), &pages) < 0)
-		return -ENOTSUP;
-	*ret = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return 0;
+	return n < 0 || str_to_u64(str_split(&s, ' '), &pages) < 0 ? 0 : pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int confine_limits(uint64_t address_space_bytes)
+/* Where no /proc says what is mapped already, the limit is of what is private and can be written, as all that decoders take. */
+static int limit_memory(uint64_t mapped, size_t n_bytes)
+{
+	return mapped ? limit(RLIMIT_AS, mapped + n_bytes) : limit(RLIMIT_DATA, n_bytes);
+}
+
+static int confine_limits(uint64_t mapped, size_t memory_limit_bytes)
 {
 	int r = limit(RLIMIT_CORE, 0);
 
 	/* A sanitizer maps terabytes that it never touches, and writes its report to what may be a file. */
 	if (r == 0 && !OLDDOG_SANITIZED)
-		r = limit(RLIMIT_AS, address_space_bytes);
+		r = limit_memory(mapped, memory_limit_bytes);
 	if (r == 0 && !OLDDOG_SANITIZED)
 		r = limit(RLIMIT_FSIZE, 0);
 	if (r == 0)
@@ -211,12 +214,9 @@ static int confine_seccomp(const struct confine_conf *c)
 int confine(const struct confine_conf *c, unsigned *ret_layers, struct err *e)
 {
 	unsigned layers = c->layers;
-	uint64_t mapped;
-	int r = mapped_bytes(&mapped);
+	uint64_t mapped = mapped_bytes();
+	int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 
-	if (r < 0)
-		return err_set(e, r, "cannot read /proc/self/statm; is /proc mounted?");
-	r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 	if (r < 0)
 		return err_set(e, r, "cannot give up new privileges: %s", err_text(r));
 	/* A ruleset is a descriptor, so before the limits. */
@@ -226,7 +226,7 @@ int confine(const struct confine_conf *c, unsigned *ret_layers, struct err *e)
 		return err_set(e, r, "Landlock does not take: %s", err_text(r));
 	if (r == 0)
 		layers &= ~(unsigned)CONFINE_LANDLOCK;
-	r = layers & CONFINE_LIMITS ? confine_limits(mapped + c->memory_limit_bytes) : 0;
+	r = layers & CONFINE_LIMITS ? confine_limits(mapped, c->memory_limit_bytes) : 0;
 	if (r < 0)
 		return err_set(e, r, "cannot set limits: %s", err_text(r));
 	r = layers & CONFINE_SECCOMP ? confine_seccomp(c) : 0;

@@ -19,7 +19,7 @@ enum confine_layer { CONFINE_LIMITS = 1, CONFINE_LANDLOCK = 2, CONFINE_SECCOMP =
 
 struct confine_conf {
 	unsigned layers;		/* CONFINE_ALL but in tests of one layer */
-	size_t memory_limit_bytes;	/* of address space, beyond what is mapped now */
+	size_t memory_limit_bytes;	/* of address space, beyond what is mapped now; without /proc: of data */
 	int channel_fd;			/* the one socket */
 };
 

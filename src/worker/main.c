@@ -70,6 +70,8 @@ static int set_up(int argc, char **argv, struct setup *s)
 	memory_end_first(900);
 	/* The owner's end also closes the channel; this one helps while a decoder is busy. */
 	r = prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || chdir("/") < 0 ? -errno : 0;
+	if (r < 0)
+		err_set(&e, r, "a system call that confinement needs (prctl) is refused here: %s", err_text(r));
 	if (r == 0)
 		r = map(CHANNEL_RECIPE_FD, PROT_READ, &s->recipe);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "base/fd.h"
 #include "base/scope.h"
 #include "worker/channel.h"
 
@@ -35,12 +36,20 @@ int fd_above(int fd)
 	return above;
 }
 
+static const char *what_to_do(int r)
+{
+	if (r == -EFBIG)
+		return "; raise the limit of file sizes (ulimit -f), which counts for shared memory too";
+	return r == -ENOMEM ? "; raise the limit of address space (ulimit -v)" : "";
+}
+
 static int memfd_new(const char *name, size_t n, struct err *e)
 {
-	AUTO_CLOSE int fd = fd_above(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	AUTO_CLOSE int fd = fd_above(fd_memory(name));
+	int r = fd < 0 ? fd : ftruncate(fd, (off_t)n) < 0 ? -errno : 0;
 
-	if (fd < 0 || ftruncate(fd, (off_t)n) < 0)
-		return err_set(e, -errno, "cannot make a shared memory of %zu bytes: %s", n, err_text(-errno));
+	if (r < 0)
+		return err_set(e, r, "cannot make a shared memory of %zu bytes: %s%s", n, err_text(r), what_to_do(r));
 	return TAKE_FD(fd);
 }
 
@@ -55,7 +64,8 @@ int shared_new(enum shared_use use, size_t n, struct shared *ret, struct err *e)
 		return fd;
 	p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
-		return err_set(e, -errno, "cannot map %zu bytes of shared memory: %s", n, err_text(-errno));
+		return err_set(e, -errno, "cannot map %zu bytes of shared memory: %s%s", n, err_text(-errno),
+			what_to_do(-errno));
 	if (fcntl(fd, F_ADD_SEALS, rule->seals) < 0) {
 		code = -errno;
 		munmap(p, n);

@@ -3,6 +3,7 @@
 refused, other users. What is needed of the kernel (root, control groups, namespaces) and is not there is a named skip."""
 
 import os
+import resource
 import subprocess
 import uuid
 from pathlib import Path
@@ -259,3 +260,104 @@ def test_workers_end_before_loaders_and_loaders_before_ranks_when_memory_is_shor
     assert score(rank.pid) < score(loader) < min(map(score, found))
     rank.stdin.write("\n" * 8)
     ranks.end(rank)
+
+
+# Limits of a process.
+
+LIMITS = {
+    "RLIMIT_AS": [16 << 20, 64 << 20, 256 << 20, 600 << 20, 1 << 30],
+    "RLIMIT_NPROC": [0, 1, 4],
+    "RLIMIT_FSIZE": [0, 4096, 1 << 20],
+    "RLIMIT_MEMLOCK": [0],
+    "RLIMIT_STACK": [64 << 10, 256 << 10],
+    "RLIMIT_DATA": [1 << 20, 32 << 20],
+    "RLIMIT_CPU": [1],
+    "RLIMIT_SIGPENDING": [0],
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_low_limits_are_kept_within_or_told(olddog, spec, name):  # noqa: F811
+    want = olddog.lines("read", spec, "--digest=sample")
+    for limit in LIMITS[name]:
+        def lower():
+            resource.setrlimit(getattr(resource, name), (limit, limit))
+        if run(olddog, "--version", preexec_fn=lower)[0] != 0:
+            continue
+        rc, lines, said = run(olddog, "read", spec, "--digest=sample", preexec_fn=lower)
+        assert (rc, lines) == (0, want) or (rc == 1 and lines == want[:len(lines)] and said.startswith("olddog: ")), said
+
+
+# Containers.
+
+def boxed(script, *flags):
+    """argv to run something behind a script, in namespaces of its own."""
+    return ["unshare", *flags, "sh", "-e", "-c", script + '\nexec "$@"', "sh"]
+
+
+BOXES = {
+    "no_proc": boxed("umount -l /proc", "--mount", "--propagation=private"),
+    "no_sys": boxed("umount -l /sys", "--mount", "--propagation=private"),
+    "other_processes": boxed(":", "--pid", "--fork", "--mount-proc"),
+    "first_process": ["unshare", "--pid", "--fork", "--mount-proc"],
+    "others_proc": boxed(":", "--pid", "--fork"),
+    "root_of_its_own": boxed(":", "--user", "--map-root-user"),
+    "no_network": boxed(":", "--net"),
+    "everything": boxed(":", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--net", "--ipc", "--uts",
+                        "--cgroup"),
+    "no_executable_memory": boxed("echo 2 > /proc/sys/vm/memfd_noexec", "--pid", "--fork", "--mount-proc"),
+    "nobody": ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--bounding-set=-all"],
+}
+
+
+@pytest.mark.parametrize("box", BOXES)
+def test_a_container_of_any_kind_gets_the_same_lines(olddog, spec, set_shards, tmp_path, box):  # noqa: F811
+    want = olddog.lines("read", spec, "--digest=sample")
+    # Pytest's folders are for their owner only.
+    for folder in (tmp_path, *tmp_path.parents, set_shards[0]):
+        if folder.is_relative_to(tmp_path.parent.parent):
+            folder.chmod(0o755)
+    if subprocess.run([*BOXES[box], "true"], capture_output=True).returncode != 0:
+        pytest.skip(f"this kernel or user cannot have {box}")
+    rc, lines, said = run(olddog, "read", spec, "--digest=sample", argv=BOXES[box])
+    assert (rc, lines) == (0, want), said
+
+
+# What Docker's default profile refuses, in its words; Podman's and containerd's are made of it.
+DOCKER = ("acct,add_key,bpf,clock_adjtime,clock_settime,create_module,delete_module,fanotify_init,finit_module,init_module,"
+          "io_uring_enter,io_uring_register,io_uring_setup,ioperm,iopl,kcmp,kexec_load,keyctl,lookup_dcookie,mbind,mount,"
+          "move_pages,name_to_handle_at,open_by_handle_at,perf_event_open,personality,pivot_root,process_vm_readv,"
+          "process_vm_writev,ptrace,quotactl,reboot,request_key,set_mempolicy,setns,settimeofday,stime,swapoff,swapon,umount2,"
+          "unshare,userfaultfd,vmsplice,get_mempolicy,nfsservctl,uselib,ustat,vm86")
+# Newer than some profile or kernel: old profiles said EPERM of what they had not heard of, newer ones ENOSYS.
+NEW = "epoll_pwait2,clone3,close_range,openat2,faccessat2,statx,rseq,copy_file_range,preadv2,futex_waitv,process_madvise"
+DENIED = {
+    "docker": ("EPERM", DOCKER),
+    "docker_clone3": ("ENOSYS", "clone3"),
+    "no_landlock": ("ENOSYS", "landlock_create_ruleset,landlock_add_rule,landlock_restrict_self"),
+    "refused_landlock": ("EPERM", "landlock_create_ruleset,landlock_add_rule,landlock_restrict_self"),
+    "older_kernel": ("ENOSYS", NEW),
+    "older_profile": ("EPERM", NEW.replace("clone3,", "").replace("rseq,", "").replace("faccessat2,", "").replace("statx,", "")),
+    "no_pidfd": ("ENOSYS", "pidfd_open,pidfd_send_signal"),
+    "no_affinity": ("EPERM", "sched_getaffinity,sched_setaffinity"),
+    "no_memfd": ("EPERM", "memfd_create"),
+    "no_seccomp": ("EPERM", "seccomp,prctl"),
+    "no_madvise": ("EPERM", "madvise,mremap,fadvise64,readahead"),
+    "no_renameat2": ("EINVAL", "renameat2"),
+}
+TOLD = {"no_pidfd": "Linux 5.3 is needed", "no_memfd": "shared memory", "no_seccomp": "prctl"}
+
+
+@pytest.mark.parametrize("which", DENIED)
+def test_system_calls_that_are_refused_do_not_matter_or_are_told(olddog, build, spec, which):  # noqa: F811
+    want = olddog.lines("read", spec, "--digest=sample")
+    argv = [build / "tests/func/olddog-deny", *DENIED[which]]
+    if subprocess.run([*argv, "/bin/true"], capture_output=True).returncode != 0:
+        pytest.skip("this kernel has no seccomp filters")
+    rc, lines, said = run(olddog, "read", spec, "--digest=sample", argv=argv)
+    if which in TOLD:
+        assert rc == 1 and TOLD[which] in said
+    else:
+        assert (rc, lines, said) == (0, want, "")
+    rc, _, said = run(olddog, "plan", spec, "-o", "p.plan", argv=argv)
+    assert rc == 0, said
