@@ -358,8 +358,8 @@ static int put_head(struct batch_work *b)
 int batch_failed(const struct engine *g, uint64_t n, int r, struct err *e)
 {
 	if (r == -E2BIG)
-		return err_set(e, r, "a batch of %llu samples takes more than %llu bytes, half of the memory that may be used; ask for "
-			"fewer samples or smaller pictures (`collate: pad` gives each the sides of the largest)",
+		return err_set(e, r, "a batch of %llu samples takes more than %llu bytes, half of the memory that may be used; "
+			"ask for fewer samples or smaller pictures (`collate: pad` gives each the sides of the largest)",
 			(unsigned long long)n, (unsigned long long)g->limits.batch_bytes);
 	return err_set(e, r, "a batch of %llu samples: %s", (unsigned long long)n, err_text(r));
 }
