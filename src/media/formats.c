@@ -66,9 +66,20 @@ int image_open(struct image *im, const uint8_t *in, size_t n)
 	return r;
 }
 
-int image_read(struct image *im, struct box box, const struct plane *to)
+int image_begin(struct image *im, struct box box, uint32_t c)
 {
-	return im->format->read(im, box, to);
+	im->box = box;
+	im->out_c = c;
+	im->n_read = 0;
+	return im->format->begin(im);
+}
+
+int image_rows(struct image *im, const struct plane *to)
+{
+	int r = im->format->rows(im, to);
+
+	im->n_read += to->h;
+	return r;
 }
 
 void image_close(struct image *im)

@@ -31,8 +31,9 @@ struct jpeg {
 	struct jpeg_progress_mgr progress;
 	jmp_buf jump;
 	struct image *im;
-	struct box box;			/* of jpeg_read */
-	const struct plane *to;
+	row_fn *convert;		/* from what the library gives */
+	uint32_t first_x;		/* the column that its rows begin with */
+	const struct plane *to;		/* of jpeg_rows */
 	int r;				/* why it jumped */
 };
 
@@ -192,8 +193,9 @@ static row_fn *choose_conversion(struct jpeg_decompress_struct *cinfo, uint32_t 
  */
 static uint32_t crop_columns(struct jpeg *j)
 {
-	JDIMENSION x = j->box.x > 0 ? j->box.x - 1 : 0;
-	JDIMENSION end = MIN(j->box.x + j->box.w + 1, j->cinfo.output_width), w = end - x;
+	const struct box *box = &j->im->box;
+	JDIMENSION x = box->x > 0 ? box->x - 1 : 0;
+	JDIMENSION end = MIN(box->x + box->w + 1, j->cinfo.output_width), w = end - x;
 
 	if (w == j->cinfo.output_width)
 		return 0;
@@ -207,50 +209,77 @@ static void skip_rows(struct jpeg *j, uint32_t n)
 		jump_out(j, image_fail(j->im, E_BAD_SAMPLE, "rows are missing"));
 }
 
-static void read_row(struct jpeg *j, uint8_t *to)
-{
-	JSAMPROW row = to;
-
-	if (jpeg_read_scanlines(&j->cinfo, &row, 1) != 1)
-		jump_out(j, image_fail(j->im, E_BAD_SAMPLE, "rows are missing"));
-}
-
-static void read_inside(struct jpeg *j)
+static void begin_inside(struct jpeg *j)
 {
 	struct jpeg_decompress_struct *cinfo = &j->cinfo;
-	row_fn *convert = choose_conversion(cinfo, j->to->c);
-	uint32_t first_x;
-	uint8_t *line;
-	bool direct;
 
+	j->convert = choose_conversion(cinfo, j->im->out_c);
 	/*
 	 * A progressive file may end before its coefficients have all their bits. How the library then smooths blocks
 	 * by their neighbours changed between 2.1 and 3.2, and a region would differ from the whole.
 	 */
 	cinfo->do_block_smoothing = FALSE;
 	jpeg_start_decompress(cinfo);
-	first_x = crop_columns(j);
-	skip_rows(j, j->box.y);
-	j->r = scratch_get(SCRATCH_LINE, (size_t)cinfo->output_width * (size_t)cinfo->output_components, &line);
-	if (j->r < 0)
-		return;
-	direct = cinfo->output_width == j->box.w && (convert == row_rgb || convert == row_gray);
-	for (uint32_t i = 0; i < j->box.h; i++) {
-		uint8_t *to = plane_row(j->to, i);
+	j->first_x = crop_columns(j);
+	skip_rows(j, j->im->box.y);
+}
 
-		read_row(j, direct ? to : line);
-		if (!direct)
-			convert(to, line + (size_t)(j->box.x - first_x) * (size_t)cinfo->output_components, j->box.w);
+static int jpeg_begin(struct image *im)
+{
+	return guarded(im->state, begin_inside);
+}
+
+/* The library gives a row or two at a time: those of one row of its chroma. */
+#define ROWS_AT_ONCE 8
+
+/* p: where row 0 of to->h goes. */
+static void read_rows(struct jpeg *j, uint8_t *p, size_t stride, uint32_t n)
+{
+	JSAMPROW rows[ROWS_AT_ONCE];
+
+	for (uint32_t n_done = 0; n_done < n;) {
+		uint32_t n_wanted = MIN(n - n_done, ROWS_AT_ONCE), n_got;
+
+		for (uint32_t i = 0; i < n_wanted; i++)
+			rows[i] = p + (n_done + i) * stride;
+		n_got = jpeg_read_scanlines(&j->cinfo, rows, n_wanted);
+		if (n_got == 0)
+			jump_out(j, image_fail(j->im, E_BAD_SAMPLE, "rows are missing"));
+		n_done += n_got;
 	}
 }
 
-static int jpeg_read(struct image *im, struct box box, const struct plane *to)
+/* Whether what is decoded beside the box fits into the slack of the plane, so that rows need no copy. */
+static bool is_direct(const struct jpeg *j, const struct plane *to)
+{
+	uint32_t left = j->im->box.x - j->first_x, right = j->cinfo.output_width - left - to->w;
+
+	return (j->convert == row_rgb || j->convert == row_gray) && left <= to->slack && right <= to->slack;
+}
+
+static void rows_inside(struct jpeg *j)
+{
+	const struct plane *to = j->to;
+	size_t before = (size_t)(j->im->box.x - j->first_x) * (size_t)j->cinfo.output_components;
+	uint8_t *line;
+
+	if (is_direct(j, to)) {
+		read_rows(j, to->p - before, to->stride, to->h);
+		return;
+	}
+	j->r = scratch_get(SCRATCH_LINE, (size_t)j->cinfo.output_width * (size_t)j->cinfo.output_components, &line);
+	for (uint32_t i = 0; j->r == 0 && i < to->h; i++) {
+		read_rows(j, line, 0, 1);
+		j->convert(plane_row(to, i), line + before, to->w);
+	}
+}
+
+static int jpeg_rows(struct image *im, const struct plane *to)
 {
 	struct jpeg *j = im->state;
 
-	j->box = box;
 	j->to = to;
-	return guarded(j, read_inside);
+	return guarded(j, rows_inside);
 }
 
 static void destroy_inside(struct jpeg *j)
@@ -275,6 +304,7 @@ const struct format format_jpeg = {
 	.name = "JPEG",
 	.sniff = jpeg_sniff,
 	.open = jpeg_open,
-	.read = jpeg_read,
+	.begin = jpeg_begin,
+	.rows = jpeg_rows,
 	.close = jpeg_close,
 };

@@ -27,52 +27,80 @@ static int check_pixels(const struct recipe *recipe, struct image *im)
 		(unsigned long long)recipe->max_pixels);
 }
 
-static int run_op(struct image *im, const struct op *op, const struct plane *from, const struct plane *to)
+/* What a decoder gives, into working memory. */
+struct decoded_rows {
+	struct rows rows;
+	struct image *im;
+};
+
+static int decoded_rows_next(struct rows *rows, uint32_t n, struct plane *ret)
 {
+	struct decoded_rows *d = container_of(rows, struct decoded_rows, rows);
+	struct plane to = {.w = rows->w, .h = n, .c = rows->c, .slack = IMAGE_SLACK,
+		.stride = (size_t)(rows->w + 2 * IMAGE_SLACK) * rows->c};
+	int r = scratch_get(SCRATCH_DECODED, to.stride * n, &to.p);
+
+	to.p += (size_t)IMAGE_SLACK * to.c;
+	*ret = to;
+	return r < 0 ? r : image_rows(d->im, &to);
+}
+
+/* All but decoding; a resize takes its rows as they come. */
+static int run_op(const struct op *op, struct rows *rows, const struct plane *to)
+{
+	struct plane from;
+	int r;
+
+	if (op->kind == OP_RESIZE)
+		return resize_run(&op->resize, kernel_of(cpu_set()), rows, to);
+	r = rows->next(rows, rows->h, &from);
+	if (r < 0)
+		return r;
 	switch (op->kind) {
-	case OP_DECODE:
-		return image_read(im, op->box, to);
-	case OP_RESIZE:
-		return resize_run(&op->resize, kernel_of(cpu_set()), from, to);
 	case OP_TURN:
-		pixel_turn(op->turn, from, to);
+		pixel_turn(op->turn, &from, to);
 		return 0;
 	case OP_GRAY:
-		pixel_gray(from, to);
+		pixel_gray(&from, to);
 		return 0;
 	case OP_EXPAND:
-		pixel_expand(from, to);
+		pixel_expand(&from, to);
 		return 0;
 	case OP_CUT:
-		pixel_cut(from, op->box.x, op->box.y, to);
+		pixel_cut(&from, op->box.x, op->box.y, to);
 		return 0;
 	case OP_PAD:
-		pixel_pad(from, op->box.x, op->box.y, to);
+		pixel_pad(&from, op->box.x, op->box.y, to);
 		return 0;
+	case OP_DECODE:
+	case OP_RESIZE:
+		break;
 	}
 	return -EINVAL;
 }
 
-/* Each operation from the one scratch plane into the other, the last into out. */
+/* After decoding, each operation from the one scratch plane into the other, the last into out. */
 static int run_ops(struct image *im, const struct geometry *g, uint8_t *out)
 {
-	struct plane from = {.p = NULL}, to;
-	int r;
+	const struct op *first = &g->ops[0];
+	struct decoded_rows decoded = {
+		.rows = {.w = first->w, .h = first->h, .c = first->c, .next = decoded_rows_next}, .im = im};
+	struct rows *rows = &decoded.rows;
+	struct plane_rows made;
+	int r = image_begin(im, first->box, first->c);
 
-	for (unsigned i = 0; i < g->n; i++, from = to) {
+	for (unsigned i = g->n > 1; r == 0 && i < g->n; i++, rows = &made.rows) {
 		const struct op *op = &g->ops[i];
+		struct plane to = {.p = out, .w = op->w, .h = op->h, .c = op->c, .stride = (size_t)op->w * op->c};
 
-		to = (struct plane){.p = out, .w = op->w, .h = op->h, .c = op->c, .stride = (size_t)op->w * op->c};
-		if (i + 1 < g->n) {
-			r = scratch_get(i % 2 ? SCRATCH_PLANE_B : SCRATCH_PLANE_A, to.stride * to.h, &to.p);
-			if (r < 0)
-				return r;
-		}
-		r = run_op(im, op, &from, &to);
+		if (i + 1 < g->n)
+			r = scratch_get(i % 2 ? SCRATCH_PLANE_A : SCRATCH_PLANE_B, to.stride * to.h, &to.p);
 		if (r < 0)
 			return r;
+		r = i == 0 ? image_rows(im, &to) : run_op(op, rows, &to);
+		made = plane_rows_of(&to);
 	}
-	return 0;
+	return r;
 }
 
 static int run_image(struct image *im, const struct recipe *recipe, const struct recipe_field *field, uint64_t position,

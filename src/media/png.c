@@ -27,6 +27,12 @@ struct png {
 	spng_ctx *ctx;
 	const uint8_t *at, *run_end, *end; /* what libspng reads: at..run_end now, then further chunks up to end */
 	uint8_t color_type, depth, interlaced;
+	/* Of png_begin(). */
+	enum spng_format format;
+	row_fn *convert;
+	size_t pixel_bytes, row_bytes;
+	uint8_t *whole;	/* when interlaced */
+	uint32_t y;	/* the row that comes next */
 };
 
 /* Steps over one chunk; false at the end, or when the rest is cut off. */
@@ -185,53 +191,73 @@ static row_fn *pick_conversion(const struct image *im, enum spng_format format, 
 	return im->c == 1 ? row_rgb_to_red : row_rgb_to_gray;
 }
 
-/* Rows up to the box's last, no further. */
-static int read_rows(struct image *im, struct box box, const struct plane *to, enum spng_format format)
+/* Interlaced: every pass touches every part. */
+static int decode_whole(struct image *im)
 {
 	struct png *p = im->state;
-	row_fn *convert = pick_conversion(im, format, to->c);
-	size_t pixel_bytes = format == SPNG_FMT_G8 ? 1 : 3, n = pixel_bytes * im->info.w;
-	uint8_t *line;
-	int r = scratch_get(SCRATCH_LINE, n, &line);
+	int r = scratch_get(SCRATCH_WHOLE, p->row_bytes * im->info.h, &p->whole);
 
 	if (r < 0)
 		return r;
-	r = spng_decode_image(p->ctx, NULL, 0, format, SPNG_DECODE_PROGRESSIVE);
-	for (uint32_t y = 0; r == 0 && y < box.y + box.h; y++) {
-		r = spng_decode_row(p->ctx, line, n);
-		if (r == SPNG_EOI && y + 1 == im->info.h)
-			r = 0;
-		if (r == 0 && y >= box.y)
-			convert(plane_row(to, y - box.y), line + pixel_bytes * box.x, box.w);
-	}
+	r = spng_decode_image(p->ctx, p->whole, p->row_bytes * im->info.h, p->format, 0);
 	return r ? png_fail(im, r) : 0;
 }
 
-/* Interlaced: every pass touches every part. */
-static int read_whole(struct image *im, struct box box, const struct plane *to, enum spng_format format)
+/* The next row of the stored image; *ret until the next one is read. */
+static int next_row(struct image *im, const uint8_t **ret)
 {
 	struct png *p = im->state;
-	row_fn *convert = pick_conversion(im, format, to->c);
-	size_t pixel_bytes = format == SPNG_FMT_G8 ? 1 : 3, stride = pixel_bytes * im->info.w;
-	uint8_t *whole;
-	int r = scratch_get(SCRATCH_WHOLE, stride * im->info.h, &whole);
+	uint8_t *line;
+	int r;
 
+	if (p->interlaced) {
+		*ret = p->whole + p->row_bytes * p->y++;
+		return 0;
+	}
+	r = scratch_get(SCRATCH_LINE, p->row_bytes, &line);
 	if (r < 0)
 		return r;
-	r = spng_decode_image(p->ctx, whole, stride * im->info.h, format, 0);
-	if (r)
-		return png_fail(im, r);
-	for (uint32_t y = 0; y < box.h; y++)
-		convert(plane_row(to, y), whole + stride * (box.y + y) + pixel_bytes * box.x, box.w);
-	return 0;
+	*ret = line;
+	r = spng_decode_row(p->ctx, line, p->row_bytes);
+	if (r == SPNG_EOI && p->y + 1 == im->info.h)
+		r = 0;
+	p->y++;
+	return r ? png_fail(im, r) : 0;
 }
 
-static int png_read(struct image *im, struct box box, const struct plane *to)
+static int png_begin(struct image *im)
 {
-	const struct png *p = im->state;
-	enum spng_format format = pick_format(p);
+	struct png *p = im->state;
+	const uint8_t *row;
+	int r;
 
-	return p->interlaced ? read_whole(im, box, to, format) : read_rows(im, box, to, format);
+	p->format = pick_format(p);
+	p->convert = pick_conversion(im, p->format, im->out_c);
+	p->pixel_bytes = p->format == SPNG_FMT_G8 ? 1 : 3;
+	p->row_bytes = p->pixel_bytes * im->info.w;
+	if (p->interlaced) {
+		p->y = im->box.y;
+		return decode_whole(im);
+	}
+	r = spng_decode_image(p->ctx, NULL, 0, p->format, SPNG_DECODE_PROGRESSIVE);
+	r = r ? png_fail(im, r) : 0;
+	while (r == 0 && p->y < im->box.y)
+		r = next_row(im, &row);
+	return r;
+}
+
+static int png_rows(struct image *im, const struct plane *to)
+{
+	struct png *p = im->state;
+	const uint8_t *row;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < to->h; i++) {
+		r = next_row(im, &row);
+		if (r == 0)
+			p->convert(plane_row(to, i), row + p->pixel_bytes * im->box.x, to->w);
+	}
+	return r;
 }
 
 static void png_close(struct image *im)
@@ -253,6 +279,7 @@ const struct format format_png = {
 	.name = "PNG",
 	.sniff = png_sniff,
 	.open = png_open,
-	.read = png_read,
+	.begin = png_begin,
+	.rows = png_rows,
 	.close = png_close,
 };

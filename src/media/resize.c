@@ -2,6 +2,8 @@
 /* The two passes of a resize and their order. */
 #include "media/resize.h"
 
+#include "base/scope.h"
+
 static bool axis_changes(const struct axis *a)
 {
 	return a->in != a->out;
@@ -47,38 +49,57 @@ struct box resize_need(const struct resize *rs)
 	return need;
 }
 
-static int pass_x(const struct resize *rs, const struct kernel *kernel, const struct plane *from, const struct plane *to)
+/* Few enough to stay in the first-level cache until they are used, many enough that asking for them costs nothing. */
+#define ROWS_AT_ONCE 8
+
+/* The next rows, without the columns that an axis without a pass leaves out. */
+static int next_rows(const struct resize *rs, struct rows *from, uint32_t n, struct plane *ret)
 {
+	int r = from->next(from, n, ret);
+
+	if (r == 0 && !axis_changes(&rs->x)) {
+		ret->p += (size_t)(rs->out.x - rs->in.x) * ret->c;
+		ret->w = rs->out.w;
+	}
+	return r;
+}
+
+static int pass_x(const struct resize *rs, const struct kernel *kernel, struct rows *from, const struct plane *to)
+{
+	struct plane part;
 	struct coeff x;
 	int r = coeff_make(&x, SCRATCH_COEFF_X, &rs->x, rs->out.x, rs->out.w, rs->in.x, rs->mirror_x);
 
 	if (r == 0 && kernel->pack && to->c == 3)
 		r = kernel->pack(&x);
-	if (r < 0)
-		return r;
-	for (uint32_t row = 0; row < to->h; row++)
-		kernel->horizontal(&x, plane_row(from, row), plane_row(to, row), to->c);
-	return 0;
+	for (uint32_t row = 0; r == 0 && row < to->h; row++) {
+		if (row % ROWS_AT_ONCE == 0)
+			r = next_rows(rs, from, MIN(to->h - row, ROWS_AT_ONCE), &part);
+		if (r == 0)
+			kernel->horizontal(&x, plane_row(&part, row % ROWS_AT_ONCE), plane_row(to, row), to->c);
+	}
+	return r;
 }
 
-static int pass_y(const struct resize *rs, const struct kernel *kernel, const struct plane *from, const struct plane *to)
+/* All rows first: windows of neighbouring results overlap. */
+static int pass_y(const struct resize *rs, const struct kernel *kernel, struct rows *from, const struct plane *to)
 {
+	struct plane all;
 	struct coeff y;
 	int r = coeff_make(&y, SCRATCH_COEFF_Y, &rs->y, rs->out.y, rs->out.h, rs->in.y, rs->mirror_y);
 
-	if (r < 0)
-		return r;
-	for (uint32_t row = 0; row < to->h; row++)
+	r = r < 0 ? r : next_rows(rs, from, rs->in.h, &all);
+	for (uint32_t row = 0; r == 0 && row < to->h; row++)
 		kernel->vertical(y.weights + (size_t)row * y.n_taps, y.windows[row].n,
-			plane_row(from, y.windows[row].first), from->stride, plane_row(to, row), plane_row_bytes(to));
-	return 0;
+			plane_row(&all, y.windows[row].first), all.stride, plane_row(to, row), plane_row_bytes(to));
+	return r;
 }
 
-static int both_passes(const struct resize *rs, const struct kernel *kernel, const struct plane *from,
-	const struct plane *to)
+static int both_passes(const struct resize *rs, const struct kernel *kernel, struct rows *from, const struct plane *to)
 {
-	struct plane half = {.c = to->c, .w = rs->vertical_first ? from->w : to->w,
-		.h = rs->vertical_first ? to->h : from->h};
+	struct plane half = {.c = to->c, .w = rs->vertical_first ? rs->in.w : to->w,
+		.h = rs->vertical_first ? to->h : rs->in.h};
+	struct plane_rows rest;
 	int r;
 
 	half.stride = plane_row_bytes(&half);
@@ -86,30 +107,20 @@ static int both_passes(const struct resize *rs, const struct kernel *kernel, con
 	if (r < 0)
 		return r;
 	r = (rs->vertical_first ? pass_y : pass_x)(rs, kernel, from, &half);
-	return r < 0 ? r : (rs->vertical_first ? pass_x : pass_y)(rs, kernel, &half, to);
+	rest = plane_rows_of(&half);
+	return r < 0 ? r : (rs->vertical_first ? pass_x : pass_y)(rs, kernel, &rest.rows, to);
 }
 
-/* Along an axis that no pass touches, what is not wanted is left out here. */
-static struct plane wanted_part(const struct resize *rs, const struct plane *from)
+int resize_run(const struct resize *rs, const struct kernel *kernel, struct rows *from, const struct plane *to)
 {
-	struct plane part = *from;
-
-	if (!axis_changes(&rs->x)) {
-		part.p += (size_t)(rs->out.x - rs->in.x) * part.c;
-		part.w = rs->out.w;
-	}
-	if (!axis_changes(&rs->y)) {
-		part.p += (size_t)(rs->out.y - rs->in.y) * part.stride;
-		part.h = rs->out.h;
-	}
-	return part;
-}
-
-int resize_run(const struct resize *rs, const struct kernel *kernel, const struct plane *from, const struct plane *to)
-{
-	struct plane part = wanted_part(rs, from);
+	struct plane left_out;
+	int r = 0;
 
 	if (axis_changes(&rs->x) && axis_changes(&rs->y))
-		return both_passes(rs, kernel, &part, to);
-	return (axis_changes(&rs->x) ? pass_x : pass_y)(rs, kernel, &part, to);
+		return both_passes(rs, kernel, from, to);
+	if (axis_changes(&rs->y))
+		return pass_y(rs, kernel, from, to);
+	if (rs->out.y > rs->in.y)
+		r = from->next(from, rs->out.y - rs->in.y, &left_out);
+	return r < 0 ? r : pass_x(rs, kernel, from, to);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resize, bit for bit as Pillow 13.0.0 (or 12): two passes with 8 bits between them. Only a part of the result need be
- * made, from only the part of the input that it depends on. doc/design/0005-pixels.md.
+ * made, from only the part of the input that it depends on. Of what comes in, only a few rows are held at a time where the
+ * horizontal pass is first. doc/design/0005-pixels.md.
  */
 #ifndef OLDDOG_MEDIA_RESIZE_H
 #define OLDDOG_MEDIA_RESIZE_H
@@ -10,7 +11,7 @@
 
 #include "media/coeff.h"
 #include "media/kernel.h"
-#include "media/plane.h"
+#include "media/rows.h"
 
 struct resize {
 	struct axis x, y;
@@ -23,7 +24,7 @@ void resize_init(struct resize *rs, enum resample rule, enum interpolation inter
 	uint32_t to_w, uint32_t to_h);
 /* What of the whole input the part `out` depends on. */
 struct box resize_need(const struct resize *rs);
-/* from has the size of rs->in, to of rs->out; same channels. 0, E_LIMIT, -ENOMEM. */
-int resize_run(const struct resize *rs, const struct kernel *kernel, const struct plane *from, const struct plane *to);
+/* from has the size of rs->in, to of rs->out; same channels. 0, E_LIMIT, -ENOMEM, or what from->next says. */
+int resize_run(const struct resize *rs, const struct kernel *kernel, struct rows *from, const struct plane *to);
 
 #endif

@@ -19,10 +19,11 @@
 #define SCRATCH_ALIGN 64
 
 enum scratch_slot {
+	SCRATCH_DECODED,	/* rows of an image */
 	SCRATCH_PLANE_A,	/* results of steps, alternating */
 	SCRATCH_PLANE_B,
 	SCRATCH_HALF,		/* between the two passes of a resize */
-	SCRATCH_LINE,		/* one decoded row */
+	SCRATCH_LINE,		/* one row as a decoder gives it */
 	SCRATCH_WHOLE,		/* a whole image, where a format cannot decode a region */
 	SCRATCH_COEFF_X,
 	SCRATCH_COEFF_Y,

@@ -18,6 +18,7 @@
 struct webp {
 	WebPDemuxer *demux;
 	WebPDemuxState state;
+	struct plane canvas; /* of webp_begin() */
 };
 
 static uint8_t find_orientation(const WebPDemuxer *demux)
@@ -104,19 +105,24 @@ static int decode_canvas(struct image *im, const struct plane *canvas)
 	return r;
 }
 
-static int webp_read(struct image *im, struct box box, const struct plane *to)
+static int webp_begin(struct image *im)
 {
-	struct plane canvas = {.w = im->info.w, .h = im->info.h, .c = 3, .stride = (size_t)3 * im->info.w};
-	row_fn *convert = to->c == 1 ? row_rgb_to_gray : row_rgb;
+	struct webp *w = im->state;
 	int r;
 
-	if (to->c == 3 && to->w == canvas.w && to->h == canvas.h)
-		return decode_canvas(im, to);
-	r = scratch_get(SCRATCH_WHOLE, canvas.stride * canvas.h, &canvas.p);
-	r = r < 0 ? r : decode_canvas(im, &canvas);
-	for (uint32_t y = 0; r == 0 && y < box.h; y++)
-		convert(plane_row(to, y), plane_row(&canvas, box.y + y) + (size_t)3 * box.x, box.w);
-	return r;
+	w->canvas = (struct plane){.w = im->info.w, .h = im->info.h, .c = 3, .stride = (size_t)3 * im->info.w};
+	r = scratch_get(SCRATCH_WHOLE, w->canvas.stride * w->canvas.h, &w->canvas.p);
+	return r < 0 ? r : decode_canvas(im, &w->canvas);
+}
+
+static int webp_rows(struct image *im, const struct plane *to)
+{
+	const struct webp *w = im->state;
+	row_fn *convert = im->out_c == 1 ? row_rgb_to_gray : row_rgb;
+
+	for (uint32_t i = 0; i < to->h; i++)
+		convert(plane_row(to, i), plane_row(&w->canvas, im->box.y + im->n_read + i) + (size_t)3 * im->box.x, to->w);
+	return 0;
 }
 
 static void webp_close(struct image *im)
@@ -138,6 +144,7 @@ const struct format format_webp = {
 	.name = "WebP",
 	.sniff = webp_sniff,
 	.open = webp_open,
-	.read = webp_read,
+	.begin = webp_begin,
+	.rows = webp_rows,
 	.close = webp_close,
 };

@@ -49,7 +49,9 @@ static uint32_t random_length(struct numbers *s)
 
 static void run(const struct resize *rs, enum cpu_set set, const struct plane *from, struct plane *to)
 {
-	assert_int_equal(resize_run(rs, kernel_of(set), from, to), 0);
+	struct plane_rows rows = plane_rows_of(from);
+
+	assert_int_equal(resize_run(rs, kernel_of(set), &rows.rows, to), 0);
 }
 
 static void compare_sets(const struct resize *rs, const struct plane *from)
