@@ -8,7 +8,11 @@
 olddog.torch.Loader gives tensors. See olddog-python(3).
 """
 
-from ._olddog import version as __version__
+try:
+    from ._olddog import version as __version__
+except ModuleNotFoundError as e:
+    raise ImportError(f"olddog is not built here ({__path__[0]}): `make` leaves the package in build/python, and `pip install .` "
+                      "installs it") from e
 from .batch import Batch
 from .errors import (BadArgument, BadFormat, BadSample, BadSpec, Changed, Error, Forked, Held, LoaderDied, NotFound,
                      OtherOrder, TimedOut, Warning)

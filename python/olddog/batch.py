@@ -32,6 +32,9 @@ class Batch(dict):
         self.n_real = self.epoch = self.number = self.consumed = 0
         self.last = False
 
+    def __missing__(self, name):
+        raise KeyError(f"there is no field {name!r}; the batch has {', '.join(self)}")
+
     def __len__(self):
         return super().__len__()
 

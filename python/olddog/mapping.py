@@ -55,7 +55,11 @@ def apply(function, with_key, seed, batch, stack=_stack):
     for i, position in enumerate(batch.position.tolist()):
         sample = {name: _own(values[i]) for name, values in batch.items()}
         given.append(dict(sample))
-        results.append(function(sample, Key(seed, position)) if with_key else function(sample))
+        try:
+            results.append(function(sample, Key(seed, position)) if with_key else function(sample))
+        except Exception as e:
+            e.add_note(f"olddog: raised by map= for position {position}, sample {batch.key[i]}")
+            raise
         _check(list(results[0]) if isinstance(results[0], dict) else [], results[-1], position)
     fields = {}
     for name in results[0]:

@@ -53,7 +53,8 @@ static char *find_near(const char *self, const char *name)
 int program_find(const char *name, char **ret_path, struct err *e)
 {
 	char buf[PATH_MAX];
-	const char *dir = getenv("OLDDOG_LIBEXEC"), *self = dir ? NULL : own_path(buf);
+	const char *named = getenv("OLDDOG_LIBEXEC"), *dir = named && named[0] ? named : NULL;
+	const char *self = dir ? NULL : own_path(buf);
 	char *path = dir ? join_if_there(dir, strlen(dir), "", name) : find_near(self, name);
 
 	if (path) {

@@ -53,14 +53,17 @@ static bool is_tar(const char *name)
 }
 
 struct tally {
-	size_t n_tars, n_images, n_compressed, n_other;
-	const char *compressed;
+	size_t n_tars, n_images, n_compressed, n_foreign, n_other;
+	const char *compressed, *foreign;
 };
 
 static struct tally tally_of(const struct data *d, const struct data_source *s)
 {
 	static const char *const images[] = {".jpg", ".jpeg", ".png", ".webp"};
 	static const char *const compressed[] = {".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2", ".tar.lz4"};
+	/* What other loaders keep samples in: as one sample a file they would make no sense. */
+	static const char *const foreign[] = {".parquet", ".arrow", ".feather", ".tfrecord", ".tfrecords", ".mdb", ".lmdb", ".beton",
+		".mds", ".zip", ".7z", ".rar", ".h5", ".hdf5"};
 	struct tally t = {0};
 
 	for (size_t i = s->first; i < s->first + s->n; i++) {
@@ -73,6 +76,9 @@ static struct tally tally_of(const struct data *d, const struct data_source *s)
 		} else if (ends_with_any(name, compressed, N_ELEMS(compressed))) {
 			t.n_compressed++;
 			t.compressed = name;
+		} else if (ends_with_any(name, foreign, N_ELEMS(foreign))) {
+			t.n_foreign++;
+			t.foreign = name;
 		} else {
 			t.n_other++;
 		}
@@ -90,6 +96,10 @@ static int format_infer(const struct tally *t, const char *entry, enum source_fo
 	if (t->n_tars > 0 && t->n_images > 0)
 		return err_set(e, E_SPEC, "%s has %zu tar archives and %zu images: say in the spec which are meant, by "
 			"`format: webdataset` or `format: files`", entry, t->n_tars, t->n_images);
+	if (t->n_tars == 0 && t->n_images == 0 && t->n_foreign > t->n_other)
+		return err_set(e, E_SPEC, "%s: archives such as %s are not looked into; repack them as WebDataset tars, or say "
+			"`format: files` in a spec to take each file as one sample's bytes", entry,
+			str_printable(str_of(t->foreign), shown, sizeof(shown)));
 	*ret = t->n_tars > 0 ? FORMAT_WEBDATASET : FORMAT_FILES;
 	return 0;
 }
@@ -141,8 +151,10 @@ static int source_list(struct data *d, const struct spec_source *spec, void (*te
 	s->first = d->files.n;
 	for (unsigned i = 0; i < spec->n_data && r == 0; i++) {
 		r = data_walk(d, spec->data[i], e);
+		/* Some words name it already. */
 		if (r < 0)
-			return e && e->code ? err_prefix(e, r, "%.200s: ", spec->data[i]) : r;
+			return e && e->code && !str_starts(str_of(e->words), spec->data[i]) ?
+				err_prefix(e, r, "%.200s: ", spec->data[i]) : r;
 	}
 	s->n = d->files.n - s->first;
 	if (s->n == 0)

@@ -259,6 +259,38 @@ static int stat_literal(const char *entry, struct store_stat *ret, struct err *e
 	return r < 0 ? r : store_stat(store, path, ret, e);
 }
 
+/* The name in dir that is most like the one that is not there; false when none is near enough to be meant. */
+static bool nearest_name(struct store *store, struct str path, char *ret, size_t n_ret)
+{
+	AUTO_FREE char *dir = mem_strndup(path.p, dir_of(path));
+	struct str name = {path.p + dir_of(path), path.n - dir_of(path)};
+	struct store_listing CLEANUP(store_listing_release) all = {NULL};
+	size_t least = 3;
+
+	if (!dir || store_list_page(store, dir[0] ? dir : ".", NULL, &all, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < all.n; i++) {
+		size_t distance = str_distance(name, str_of(all.entries[i].name));
+
+		if (distance >= least)
+			continue;
+		least = distance;
+		str_printable(str_of(all.entries[i].name), ret, n_ret);
+	}
+	return least < 3;
+}
+
+static int refuse_absent(const char *entry, struct err *e)
+{
+	AUTO_STORE struct store *store = NULL;
+	AUTO_FREE char *path = NULL;
+	char name[256];
+
+	if (store_open(entry, &store, &path, NULL) == 0 && nearest_name(store, str_of(path), name, sizeof(name)))
+		return err_set(e, -ENOENT, "no such file or directory; beside it is %s", name);
+	return err_set(e, -ENOENT, "no such file or directory");
+}
+
 static int walk_literal(struct walk *w, const struct url *entry, const struct store_stat *st)
 {
 	struct str path = str_of(entry->rest);
@@ -300,6 +332,8 @@ int data_walk(struct data *d, const char *entry, struct err *e)
 		r = walk_literal(&w, &url, &st);
 	else if (url.rest[begin] && (r == -ENOENT || r == -ENOTDIR))
 		r = walk_pattern(&w, &url, begin);
+	else if (r == -ENOENT)
+		return refuse_absent(entry, e);
 	else
 		return err_set(e, r, "%s", err_words(&words, r));
 	if (r < 0)

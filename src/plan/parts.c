@@ -207,6 +207,22 @@ int parts_create(const char *dir, const char *prefix, struct parts **ret, struct
 	return 0;
 }
 
+static bool is_bare(const struct parts *p)
+{
+	struct stat st;
+
+	return p && p->all.n == 1 && fstat(p->all.ptr[0].fd, &st) == 0 && st.st_size == 0;
+}
+
+void parts_leave(const struct parts *parts, const struct parts *binds, const char *dir)
+{
+	if (!is_bare(parts) || !is_bare(binds))
+		return;
+	unlinkat(parts->dir, "part-0000", 0);
+	unlinkat(parts->dir, "bind-0000", 0);
+	rmdir(dir);
+}
+
 /* The whole segment at offset: 1 and its bytes, or 0 when what is there is not whole. */
 static int segment_load(const struct part *part, uint64_t offset, void **ret, uint64_t *ret_n)
 {

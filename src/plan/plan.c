@@ -104,6 +104,8 @@ static int plan_make_in(struct plan *p, const char *to, const struct plan_conf *
 		r = index_order_id(p->index, p->spec, p->order_id, e);
 	if (r == 0 && to)
 		r = plan_dir_write(p, to, e);
+	if (r < 0 && to)
+		parts_leave(p->index->parts, p->index->binds, to);
 	return r;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan from whatever somebody names: a plan's directory, a spec, or bare paths. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/scope.h"
 #include "base/str.h"
@@ -26,15 +27,6 @@ static int spec_read(const char *path, struct spec **ret, struct err *e)
 	return r < 0 ? r : spec_parse(path, text, n, ret, e);
 }
 
-int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, struct err *e)
-{
-	if (n_paths == 0)
-		return err_set(e, -EINVAL, "name a plan, a spec, or data");
-	if (n_paths == 1 && is_spec(paths[0]))
-		return spec_read(paths[0], ret, e);
-	return spec_of_paths(paths, n_paths, ret, e);
-}
-
 /* The directory of this machine that url names, or NULL. */
 static char *local_path(const char *url)
 {
@@ -49,6 +41,30 @@ static char *local_path(const char *url)
 	return store_open(url, &store, &path, NULL) < 0 ? NULL : path;
 }
 
+int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, struct err *e)
+{
+	if (n_paths == 0)
+		return err_set(e, -EINVAL, "name a plan, a spec, or data");
+	for (unsigned i = 0; i < n_paths; i++) {
+		AUTO_FREE char *dir = local_path(paths[i]);
+
+		if (dir && plan_dir_is(dir))
+			return err_set(e, E_SPEC, "%s is a plan: `olddog read`, `olddog peek` and Loader take it as it is, alone; to make "
+				"another plan, name its data or its spec", paths[i]);
+	}
+	if (n_paths == 1 && is_spec(paths[0]))
+		return spec_read(paths[0], ret, e);
+	return spec_of_paths(paths, n_paths, ret, e);
+}
+
+/* By its name alone: nothing was written into it yet, or by somebody else. Data is not named so. */
+static bool is_unfinished(const char *dir)
+{
+	struct stat st;
+
+	return str_ends(str_of(dir), ".plan") && stat(dir, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int plan_open_any(const char *const *paths, unsigned n_paths, const struct plan_conf *conf, struct plan **ret,
 	struct err *e)
 {
@@ -56,7 +72,7 @@ int plan_open_any(const char *const *paths, unsigned n_paths, const struct plan_
 	struct spec *spec;
 	int r;
 
-	if (dir && plan_dir_is(dir))
+	if (dir && (plan_dir_is(dir) || is_unfinished(dir)))
 		return plan_open(dir, ret, e);
 	r = plan_spec_of(paths, n_paths, &spec, e);
 	return r < 0 ? r : plan_make(spec, NULL, conf, ret, e);

@@ -306,6 +306,8 @@ int plan_dir_read(struct plan *p, const char *dir, struct err *e)
 
 	if (r == -ENOENT && exists_in(dir, "part-0000"))
 		return err_set(e, E_FORMAT, "%s: the plan is not finished: run the same olddog plan again, it goes on", dir);
+	if (r == -ENOENT)
+		return err_set(e, E_FORMAT, "%s is no plan: it has no plan.json; olddog plan DATA -o %s makes one", dir, dir);
 	if (r < 0)
 		return file_failed(dir, "plan.json", r, e);
 	j = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A spec for data that came without one. doc/design/0007-spec.md says why it is so. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,11 +258,6 @@ static int add_fields(struct spec_in *in, const struct candidates *c, uint64_t n
 
 	if (n_samples == 0)
 		return err_set(in->e, E_SPEC, "there is no sample in the data, so no field can be inferred");
-	if (c->list.n == 0)
-		return err_set(in->e, E_SPEC,
-			"no extension is in at least half of the %llu samples, so no field can be inferred; "
-			"write a spec with `fields`",
-			(unsigned long long)n_samples);
 	if (c->list.n > RECIPE_MAX_FIELDS)
 		return err_set(in->e, E_SPEC,
 			"the samples have members of %zu extensions, more than the %u fields that there can "
@@ -290,6 +286,21 @@ static int add_class(struct candidates *c)
 	return r;
 }
 
+/* With a few of the extensions that there are: they are often of a kind that is not read. */
+static int refuse_rare(const char *const *names, unsigned n, uint64_t n_samples, struct err *e)
+{
+	char found[200] = "";
+
+	for (unsigned i = 0; i < n && i < 6; i++) {
+		size_t at = strlen(found);
+
+		snprintf(found + at, sizeof(found) - at, "%s%.24s", i ? ", " : "", names[i]);
+	}
+	return err_set(e, E_SPEC, "no extension is in at least half of the %llu samples, so no field can be inferred (there are: %s%s); "
+		"pictures are jpg, jpeg, png, webp; write a spec with `fields` for others", (unsigned long long)n_samples,
+		n ? found : "none", n > 6 ? ", .." : "");
+}
+
 static void candidates_release(struct candidates *c)
 {
 	vec_release(&c->list);
@@ -310,6 +321,8 @@ int spec_infer_fields(struct spec *s, const char *const *names, const uint64_t *
 		return r;
 	join_images(&c, n_samples);
 	drop_rare(&c, n_samples);
+	if (n_samples > 0 && c.list.n == 0)
+		return refuse_rare(names, n, n_samples, e);
 	/* A class alone is no data. */
 	if (has_class && c.list.n)
 		r = add_class(&c);

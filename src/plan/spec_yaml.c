@@ -254,6 +254,17 @@ static unsigned line_at(const char *text, size_t offset)
 	return line;
 }
 
+static bool tab_begins_line(const char *text, size_t n, unsigned line)
+{
+	struct str rest = {text, n}, one = str_split(&rest, '\n');
+
+	for (unsigned i = 1; i < line; i++)
+		one = str_split(&rest, '\n');
+	while (one.n && one.p[0] == ' ')
+		one = (struct str){one.p + 1, one.n - 1};
+	return one.n && one.p[0] == '\t';
+}
+
 static int refuse_syntax(struct spec_in *in, const yaml_parser_t *p, const char *text, size_t n)
 {
 	unsigned line = p->error == YAML_READER_ERROR ? line_at(text, MIN(p->problem_offset, n))
@@ -261,6 +272,8 @@ static int refuse_syntax(struct spec_in *in, const yaml_parser_t *p, const char 
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return -ENOMEM;
+	if (tab_begins_line(text, n, line))
+		return spec_refuse(in, line, "this is not YAML: the line is indented by a tab; YAML wants spaces");
 	return spec_refuse(in, line, "this is not YAML: %s", p->problem ? p->problem : "it cannot be read");
 }
 
