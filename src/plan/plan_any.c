@@ -49,8 +49,8 @@ int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, 
 		AUTO_FREE char *dir = local_path(paths[i]);
 
 		if (dir && plan_dir_is(dir))
-			return err_set(e, E_SPEC, "%s is a plan: `olddog read`, `olddog peek` and Loader take it as it is, alone; to make "
-				"another plan, name its data or its spec", paths[i]);
+			return err_set(e, E_SPEC, "%s is a plan: `olddog read`, `olddog peek` and Loader take it as it "
+				"is, alone; to make another plan, name its data or its spec", paths[i]);
 	}
 	if (n_paths == 1 && is_spec(paths[0]))
 		return spec_read(paths[0], ret, e);

@@ -89,7 +89,8 @@ const struct spec_key spec_keys[] = {
 		.help = "For samples without this field: planning fails, leaves them out, or gives empty bytes or text."},
 	{"fields.*", "as", &word, IN_DRAFT(chain.kind), .words = as_words,
 		.otherwise = "image for jpg, jpeg, png, webp; text for txt, json; int for cls; else bytes",
-		.help = "What the bytes are, when they are not an image. A json of more than 1,000,000 values or 2,048 levels is bad."},
+		.help = "What the bytes are, when they are not an image. A json of more than 1,000,000 values or 2,048 levels is "
+			"bad."},
 	{"fields.*", "transform", &transform, .form = "imagenet_train | imagenet_val", .image = true,
 		.otherwise = "none", /* its keys have their stages */
 		.help = "A chain by name, in place of its steps. imagenet_train: random_resized_crop 224, hflip 0.5; "
