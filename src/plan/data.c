@@ -62,7 +62,7 @@ static struct tally tally_of(const struct data *d, const struct data_source *s)
 	static const char *const images[] = {".jpg", ".jpeg", ".png", ".webp"};
 	static const char *const compressed[] = {".tar.gz", ".tgz", ".tar.zst", ".tar.xz", ".tar.bz2", ".tar.lz4"};
 	/* What other loaders keep samples in: as one sample a file they would make no sense. */
-	static const char *const foreign[] = {".parquet", ".arrow", ".feather", ".tfrecord", ".tfrecords", ".mdb", ".lmdb", 
+	static const char *const foreign[] = {".parquet", ".arrow", ".feather", ".tfrecord", ".tfrecords", ".mdb", ".lmdb",
 		".beton", ".mds", ".zip", ".7z", ".rar", ".h5", ".hdf5"};
 	struct tally t = {0};
 

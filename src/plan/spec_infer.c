@@ -297,8 +297,8 @@ static int refuse_rare(const char *const *names, unsigned n, uint64_t n_samples,
 		snprintf(found + at, sizeof(found) - at, "%s%.24s", i ? ", " : "", names[i]);
 	}
 	return err_set(e, E_SPEC, "no extension is in at least half of the %llu samples, so no field can be inferred "
-		"(there are: %s%s); pictures are jpg, jpeg, png, webp; write a spec with `fields` for others", (unsigned long long)n_samples,
-		n ? found : "none", n > 6 ? ", .." : "");
+		"(there are: %s%s); pictures are jpg, jpeg, png, webp; write a spec with `fields` for others",
+		(unsigned long long)n_samples, n ? found : "none", n > 6 ? ", .." : "");
 }
 
 static void candidates_release(struct candidates *c)
