@@ -178,7 +178,8 @@ static void decode_done(struct work *w)
 		put_image(f, w);
 	else if (w->r == -ENOSPC && !room)
 		item_fail(it, E_LIMIT, "field %s: its chain makes %ux%ux%u of it; at most %llu bytes, 4 for each of "
-			"`limits.pixels`, are allowed", g->fields[index_of(f)].recipe->name, w->h, w->w, w->c, (unsigned long long)g->out_bytes);
+			"`limits.pixels`, are allowed", g->fields[index_of(f)].recipe->name, w->h, w->w, w->c,
+			(unsigned long long)g->out_bytes);
 	else if (w->r < 0 && !room)
 		item_fail(it, w->r, "field %s: %.150s", g->fields[index_of(f)].recipe->name,
 			w->words[0] ? w->words : err_text(w->r));
