@@ -70,7 +70,7 @@ def torch_subjects(python, folder, many, every):
     if every:
         result |= {f"DataLoader, {recipe}, {workers} workers, prefetch {ahead}":
                    run("--recipe", recipe, "--workers", workers, "--prefetch", ahead)
-                   for recipe in ("v2", "late-new", "late", "pillow") for workers in (1, 2, 4) for ahead in (2, 4)}
+                   for recipe in ("v2", "late-new", "late", "pillow") for workers, ahead in ((1, 2), (2, 2), (2, 4), (4, 2))}
     return result
 
 
