@@ -21,8 +21,8 @@ test-all:			# everything: full counts, races, new fuzz inputs, the demo
 	scripts/setup demo/packages.txt
 	scripts/test --all
 
-bench: build			# figures beside the peers, on this machine
-	bench/loader
+bench: build			# figures beside the peers, on this machine: half an hour; bench/NAME asks one question
+	bench/all
 
 check: setup			# layers, limits, symbols, banned words; seconds
 	scripts/check

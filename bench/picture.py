@@ -17,12 +17,14 @@ from loader import limit
 from rounds import ROOT, Measure, Question, Target, measure
 
 V2, PILLOW, BARE = "torchvision decode_jpeg and v2", "torchvision on Pillow", "bare C, the same bytes"
+LIMIT = "libjpeg-turbo alone"
 QUESTION = Question("picture", "What does one picture cost on one core, with nothing around it?", {
     "cpu": Measure("CPU, ms per picture", "cpu_ms_per_sample"),
 }, [
     Target("cpu", "olddog", PILLOW, at_least=2.3),
     Target("cpu", "olddog", V2, at_least=1.4),
-    Target("cpu", "olddog", BARE, at_most=1.05)])
+    Target("cpu", "olddog", BARE, at_most=1.05),
+    Target("cpu", "olddog", LIMIT)])
 
 
 def main():
@@ -54,7 +56,7 @@ def main():
     subjects = {"olddog": c("picture", rounds.olddog_version()), BARE: c("bare", "")}
     if python:
         subjects |= {V2: torch("v2"), PILLOW: torch("pillow")}
-    subjects["limit: libjpeg-turbo alone"] = lambda: limit(pictures, ["taskset", "-c", core])
+    subjects[LIMIT] = lambda: limit(pictures, ["taskset", "-c", core])
     record = QUESTION.take(rounds.only(subjects, args.only), args.rounds, {"pictures": len(pictures), "bytes": "in memory",
                                                                            "threads": 1}, missing)
     rounds.finish(record, args)

@@ -44,7 +44,8 @@ class Measure:
 
 @dataclass(frozen=True)
 class Target:
-    """Of a measure: peer's median / subject's is at_least, or subject's / peer's at_most; without a peer, subject's median."""
+    """Of a measure: peer's median / subject's is at_least, or subject's / peer's at_most; without a peer, subject's median.
+    With neither, subject's / peer's is only told. The README's table has a line for each."""
     measure: str
     subject: str
     peer: str = ""
@@ -221,17 +222,29 @@ def rows(record):
         yield [subject, *(cell(record, subject, key) for key in record.measures)]
 
 
-def verdicts(record):
-    """(words, reached) of each target that can be told."""
-    for t in map(lambda t: Target(**t), record.targets):
-        ours, peer = record.median(t.subject, t.measure), record.median(t.peer, t.measure) if t.peer else 1.0
-        if ours is None or peer is None:
+def comparisons(record):
+    """(target, ours, theirs, value, reached) of each target that can be told; reached is None where none was set."""
+    for t in (Target(**target) for target in record.targets):
+        ours, theirs = record.median(t.subject, t.measure), record.median(t.peer, t.measure) if t.peer else 1.0
+        if not ours or not theirs:
             continue
-        value, wanted = (peer / ours, t.at_least) if t.at_least is not None else (ours / peer, t.at_most)
-        reached = value >= wanted if t.at_least is not None else value <= wanted
-        what = f"{t.peer} / {t.subject}" if t.at_least is not None else f"{t.subject} / {t.peer}" if t.peer else t.subject
-        yield (f"{record.measures[t.measure]['words']}: {what}: {value:.3g}, wanted at "
-               f"{'least' if t.at_least is not None else 'most'} {wanted:g}", reached)
+        value = theirs / ours if t.at_least is not None else ours / theirs
+        reached = None if t.at_least is t.at_most is None else value >= t.at_least if t.at_least is not None else value <= t.at_most
+        yield t, ours, theirs, value, reached
+
+
+def verdicts(record):
+    """(words, reached) of each target that was set."""
+    for t, _, _, value, reached in comparisons(record):
+        if reached is not None:
+            two = [t.peer, t.subject] if t.at_least is not None else [t.subject, t.peer] if t.peer else [t.subject]
+            yield f"{record.measures[t.measure]['words']}: {' / '.join(two)}: {value:.3g}, {goal(t)}", reached
+
+
+def goal(target):
+    if target.at_least is not None:
+        return f"at least {target.at_least:g} wanted"
+    return f"at most {target.at_most:g} wanted" if target.at_most is not None else ""
 
 
 def conditions(record):

@@ -176,6 +176,14 @@ def man():
             yield f"doc/man/{page.name}: {path} has no --{name}"
 
 
+@add
+def figures():
+    """The README's figures and doc/benchmarks.md are what bench/table makes of bench/results."""
+    run = subprocess.run([ROOT / "bench/table", "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode != 0:
+        yield from run.stdout.splitlines()
+
+
 def run_all(names=None):
     for name in names or CHECKS:
         yield name, list(CHECKS[name]())
