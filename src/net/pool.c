@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool of threads: one queue, threads that start when all others are busy. */
+/*
+ * The pool of threads: one queue. A wake-up costs more than a short job (a read from the page cache), so there is at most
+ * one thread on its way at a time: who comes with a job wakes the first, and each that is up wakes the next before it
+ * begins a job, as long as others wait. Jobs that are short are done by the one or two that are up before more have come;
+ * jobs that block have all threads within as many wake-ups. doc/design/0014-host-process.md.
+ */
 #include "net/pool.h"
 
 #include <assert.h>
@@ -11,7 +16,8 @@ struct pool {
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t work_came;
 	struct job *queue, **queue_tail;
-	unsigned n_queued, n_idle, n_threads, n_max;
+	unsigned n_idle, n_threads, n_max;
+	bool coming; /* a thread that was woken or started, and has not taken the lock yet */
 	bool ending;
 	pthread_t threads[];
 };
@@ -48,6 +54,21 @@ void pool_free(struct pool *pool)
 	mem_free(pool);
 }
 
+static void pool_start_thread(struct pool *pool);
+
+/* Sees to it that a thread comes, if there is one and none is coming. With the lock held. */
+static void pool_call(struct pool *pool)
+{
+	if (pool->coming)
+		return;
+	if (pool->n_idle) {
+		pool->coming = true;
+		pthread_cond_signal(&pool->work_came);
+	} else if (pool->n_threads < pool->n_max) {
+		pool_start_thread(pool);
+	}
+}
+
 /* The next job, or NULL when the pool ends. With the lock held. */
 static struct job *pool_next(struct pool *pool)
 {
@@ -57,6 +78,7 @@ static struct job *pool_next(struct pool *pool)
 		pool->n_idle++;
 		pthread_cond_wait(&pool->work_came, &pool->lock);
 		pool->n_idle--;
+		pool->coming = false;
 	}
 	job = pool->queue;
 	if (!job)
@@ -64,7 +86,8 @@ static struct job *pool_next(struct pool *pool)
 	pool->queue = job->next;
 	if (!pool->queue)
 		pool->queue_tail = &pool->queue;
-	pool->n_queued--;
+	else
+		pool_call(pool);
 	return job;
 }
 
@@ -74,6 +97,7 @@ static void *pool_main(void *arg)
 	struct job *job;
 
 	pthread_mutex_lock(&pool->lock);
+	pool->coming = false;
 	while ((job = pool_next(pool)) != NULL) {
 		pthread_mutex_unlock(&pool->lock);
 		job->work(job);
@@ -92,8 +116,10 @@ static void pool_start_thread(struct pool *pool)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&pool->threads[pool->n_threads], NULL, pool_main, pool) == 0)
+	if (pthread_create(&pool->threads[pool->n_threads], NULL, pool_main, pool) == 0) {
 		pool->n_threads++;
+		pool->coming = true;
+	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
@@ -119,15 +145,12 @@ static bool pool_enqueue(struct pool *pool, struct job *job)
 	bool taken;
 
 	pthread_mutex_lock(&pool->lock);
-	if (pool->n_idle <= pool->n_queued && pool->n_threads < pool->n_max)
-		pool_start_thread(pool);
+	pool_call(pool);
 	taken = pool->n_threads > 0;
 	if (taken) {
 		job->next = NULL;
 		*pool->queue_tail = job;
 		pool->queue_tail = &job->next;
-		pool->n_queued++;
-		pthread_cond_signal(&pool->work_came);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return taken;

@@ -87,6 +87,41 @@ static void threads_do_each_job_once(void **state)
 	}
 }
 
+struct meeting {
+	struct job job;
+	pthread_barrier_t *all;
+};
+
+static void meeting_work(struct job *job)
+{
+	pthread_barrier_wait(container_of(job, struct meeting, job)->all);
+}
+
+static void meeting_done(struct job *job)
+{
+}
+
+/* Each blocks until all are at it at once: hangs when one thread too few is called. Fresh threads first, then idle ones. */
+static void jobs_that_block_get_all_threads(void **state)
+{
+	AUTO(pool) struct pool *pool = NULL;
+	AUTO(loop) struct loop *loop = NULL;
+	struct meeting m[N_THREADS];
+	pthread_barrier_t all;
+
+	assert_int_equal(pool_new(N_THREADS, &pool), 0);
+	assert_int_equal(loop_new(&loop), 0);
+	assert_int_equal(pthread_barrier_init(&all, NULL, N_THREADS), 0);
+	for (unsigned turn = 0; turn < 100; turn++) {
+		for (unsigned i = 0; i < N_THREADS; i++) {
+			m[i] = (struct meeting){.job = {.work = meeting_work, .done = meeting_done}, .all = &all};
+			pool_submit(pool, loop, &m[i].job);
+		}
+		assert_int_equal(loop_run(loop), 0);
+	}
+	pthread_barrier_destroy(&all);
+}
+
 static void virtual_time_does_jobs_in_order_on_one_thread(void **state)
 {
 	AUTO(pool) struct pool *pool = NULL;
@@ -207,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_do_each_job_once),
 		cmocka_unit_test(signals_are_left_to_the_loops_thread),
+		cmocka_unit_test(jobs_that_block_get_all_threads),
 		cmocka_unit_test(virtual_time_does_jobs_in_order_on_one_thread),
 		cmocka_unit_test(several_loops_share_a_pool),
 		cmocka_unit_test(a_done_job_may_be_submitted_again),
