@@ -11,6 +11,8 @@
 
 #define WORKER_TIME_NS (60 * NS_PER_S)
 #define WORKER_QUEUE 2
+/* Its channel, its end, its memory. */
+#define WORKER_FDS 3
 /* A sample over which so many workers ended stops the job: some may have been killed for other reasons. */
 #define WORKER_ATTEMPTS 5
 /* Also when no field is an image. */
@@ -272,10 +274,18 @@ static int workers_start(struct engine *g, const struct engine_conf *conf, unsig
 	return r;
 }
 
+/* Half of the descriptors are for what is read and for batches. */
+static unsigned workers_allowed(unsigned n)
+{
+	uint64_t most = descriptors_available() / 2 / WORKER_FDS;
+
+	return (unsigned)MIN((uint64_t)n, MAX(most, 1));
+}
+
 int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *e)
 {
 	const struct spec *spec = plan_spec(conf->plan);
-	unsigned n_workers = conf->n_workers ? conf->n_workers : processors_available();
+	unsigned n_workers = workers_allowed(conf->n_workers ? conf->n_workers : processors_available());
 	struct engine *g = mem_zalloc(sizeof(*g));
 	int r;
 

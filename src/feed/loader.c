@@ -108,17 +108,6 @@ static int start(struct loader *l, int fd, int listening)
 	return r < 0 ? r : timer_set(&l->idle, loop_now(l->loop) + IDLE_NS);
 }
 
-/* The usual soft limit is for programs that select(). */
-static void raise_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 int loader_run(int fd, int listening, struct err *e)
 {
 	AUTO(loop) struct loop *loop = NULL;
@@ -135,7 +124,6 @@ int loader_run(int fd, int listening, struct err *e)
 	list_init(&l.plans);
 	list_init(&l.engines);
 	timer_init(&l.idle, loop, on_idle);
-	raise_limit();
 	l.spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r = start(&l, fd, listening);
 	r = r < 0 ? r : loop_run(loop);

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/scope.h"
@@ -130,6 +131,13 @@ uint64_t memory_available(void)
 	uint64_t n = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
 	return limit_by_groups(n, of_memory, N_ELEMS(of_memory));
+}
+
+uint64_t descriptors_available(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? 1024 : limit.rlim_cur;
 }
 
 void memory_end_first(unsigned score)

@@ -13,6 +13,8 @@ unsigned processors_available(void);
 /* Bytes, all that is in use already included. */
 uint64_t memory_available(void);
 
+/* How many may be open at once. */
+uint64_t descriptors_available(void);
 /*
  * When memory is short the kernel ends somebody: who has the larger score (0 to 1000; most have 0) comes first, as if it had
  * so many thousandths of the memory more. Raising it takes no rights; without /proc it stays as it is.

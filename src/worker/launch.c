@@ -86,7 +86,8 @@ int launch_start(const struct launch *l, pid_t *ret_pid, int *ret_pid_fd, struct
 		r = -errno;
 		kill(pid, SIGKILL);
 		launch_reap(pid, words, sizeof(words), &cpu_ns);
-		return err_set(e, r, "cannot watch the decoding process %s (Linux 5.3 is needed): %s", l->program, err_text(r));
+		return err_set(e, r, "cannot watch a decoding process: %s%s", err_text(r),
+			r == -ENOSYS || r == -EPERM ? " (pidfd_open; Linux 5.3 is needed)" : "");
 	}
 	*ret_pid = pid;
 	*ret_pid_fd = fd;

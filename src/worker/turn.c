@@ -120,10 +120,11 @@ static void take_back(struct worker_pool *pool, struct worker_proc *p)
 		work_end(pool, w, p->why);
 }
 
+/* Or may be soon. */
 static bool any_ready(const struct worker_pool *pool)
 {
 	for (unsigned i = 0; i < pool->conf.n_workers; i++) {
-		if (pool->procs[i].state == PROC_READY)
+		if (pool->procs[i].state == PROC_READY || pool->procs[i].state == PROC_STARTING)
 			return true;
 	}
 	return false;

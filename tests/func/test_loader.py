@@ -70,10 +70,13 @@ class RudeRank:
     NEXT = struct.pack("<I", 2)
 
     def __init__(self, job):
-        name = hashlib.sha256(job.encode()).hexdigest()[:32]
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(60)
-        self.socket.connect(f"\0olddog-{os.getuid()}-{name}".encode())
+        self.socket.connect(self.name_of(job))
+
+    @staticmethod
+    def name_of(job):
+        return f"\0olddog-{os.getuid()}-{hashlib.sha256(job.encode()).hexdigest()[:32]}".encode()
 
     @staticmethod
     def value(tag, value):

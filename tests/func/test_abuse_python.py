@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""olddog.Loader in long lives: opened and closed over and over, as by notebooks, sweeps and evaluations."""
+
+import os
+
+from python_help import scripts, write_spec  # noqa: F401 (fixture)
+
+OPENING = """
+import ctypes, gc, os, sys
+import olddog
+
+# Loaders that outlive their parent become children of this process, so that it knows when they have ended, and how.
+ctypes.CDLL(None).prctl(36, 1)
+
+def life(n):
+    for i in range(n):
+        loader = olddog.Loader(sys.argv[1], batch=4, workers=1)
+        if i % 4:
+            next(iter(loader))
+        if i % 2:
+            loader.close()
+        del loader
+        gc.collect()
+    statuses = set()
+    while True:
+        try:
+            statuses.add(os.wait()[1])
+        except ChildProcessError:
+            break
+    memory = [int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("RssAnon:")]
+    return len(os.listdir("/proc/self/fd")), memory[0], statuses
+
+life(10)
+first = life(10)
+second = life(int(sys.argv[2]))
+print(first[2] == second[2] == {0}, second[0] - first[0], second[1] - first[1])
+"""
+
+
+def test_loaders_that_are_opened_and_closed_leave_nothing(olddog, scripts, set_shards, tmp_path):  # noqa: F811
+    spec = write_spec(tmp_path / "spec.yaml", f"{set_shards[0]}/*.tar")
+    olddog("plan", spec, "-o", "p.plan")
+    times = 1000 if os.environ.get("OLDDOG_FULL") == "1" else 30
+    ended_well, fds, kilobytes = scripts(OPENING, tmp_path / "p.plan", times).end().split()
+    assert ended_well == "True"
+    assert int(fds) == 0
+    assert int(kilobytes) < 1024
