@@ -132,6 +132,13 @@ def build():
 
 
 @pytest.fixture(scope="session")
+def sanitized():
+    """Whether the build has a sanitizer, whose runtime takes memory, and calls and files of the kernel, of its own."""
+    needs = subprocess.run(["readelf", "-d", BUILD / "olddog"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return "libasan" in needs or "libtsan" in needs
+
+
+@pytest.fixture(scope="session")
 def media():
     """The folder of real pictures: set/ photos/ photos-odd/ photos-broken/ photos-derived/."""
     if not os.environ.get("OLDDOG_MEDIA"):

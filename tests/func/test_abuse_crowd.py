@@ -18,11 +18,11 @@ from test_read import position
 
 
 def test_hundreds_of_workers_on_few_processors(olddog, spec):  # noqa: F811
-    want = olddog.lines("read", spec, "--epochs", 4, "--digest=sample")
-    rc, lines, said = run(olddog, "read", spec, "--epochs", 4, "--digest=sample", "--workers", 300)
+    want = olddog.lines("read", spec, "--epochs", 2, "--digest=sample")
+    rc, lines, said = run(olddog, "read", spec, "--epochs", 2, "--digest=sample", "--workers", 300)
     assert (rc, lines, said) == (0, want, "")
     for n in (40, 64, 128):
-        rc, lines, said = run(olddog, "read", spec, "--epochs", 4, "--digest=sample", "--workers", 300,
+        rc, lines, said = run(olddog, "read", spec, "--epochs", 2, "--digest=sample", "--workers", 300,
                               preexec_fn=lambda n=n: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
         assert (rc, lines, said) == (0, want, "") or (n < 128 and rc == 1 and "Too many open files" in said), said
 
@@ -40,7 +40,7 @@ def test_two_hundred_ranks_of_one_loader(olddog, ranks, spec):  # noqa: F811
     assert sorted(lines, key=position) == olddog.lines("read", spec, "--batch", n, "--digest=sample")
 
 
-def test_ranks_that_come_and_go_leave_nothing_in_their_loader(olddog, ranks, spec):  # noqa: F811
+def test_ranks_that_come_and_go_leave_nothing_in_their_loader(olddog, ranks, spec, sanitized):  # noqa: F811
     first = ranks.start("-i", spec)
     assert first.stdout.readline().startswith("open")
     (loader,) = ranks.loaders()
@@ -63,9 +63,10 @@ def test_ranks_that_come_and_go_leave_nothing_in_their_loader(olddog, ranks, spe
 
     come_and_go(10)
     fds, kilobytes = come_and_go(1)
-    more_fds, more_kilobytes = come_and_go(50)
+    more_fds, more_kilobytes = come_and_go(40)
     assert more_fds <= fds + 8
-    assert more_kilobytes <= kilobytes + 1024
+    # A sanitizer keeps what was freed.
+    assert sanitized or more_kilobytes <= kilobytes + 1024
     first.stdin.write("\n" * 8)
     assert ranks.end(first)[0] == olddog.lines("read", spec, "--digest=sample")
 

@@ -37,11 +37,12 @@ print(first[2] == second[2] == {0}, second[0] - first[0], second[1] - first[1])
 """
 
 
-def test_loaders_that_are_opened_and_closed_leave_nothing(olddog, scripts, set_shards, tmp_path):  # noqa: F811
+def test_loaders_that_are_opened_and_closed_leave_nothing(olddog, scripts, set_shards, tmp_path, sanitized):  # noqa: F811
     spec = write_spec(tmp_path / "spec.yaml", f"{set_shards[0]}/*.tar")
     olddog("plan", spec, "-o", "p.plan")
-    times = 1000 if os.environ.get("OLDDOG_FULL") == "1" else 30
+    times = 1000 if os.environ.get("OLDDOG_FULL") == "1" else 20
     ended_well, fds, kilobytes = scripts(OPENING, tmp_path / "p.plan", times).end().split()
     assert ended_well == "True"
     assert int(fds) == 0
-    assert int(kilobytes) < 1024
+    # A sanitizer keeps what was freed.
+    assert sanitized or int(kilobytes) < 1024
