@@ -32,5 +32,7 @@ extern const struct kernel kernel_avx2, kernel_avx512;
 
 /* The loops for a set that this processor has. */
 const struct kernel *kernel_of(enum cpu_set set);
+/* Whether it gives the plain loops' bytes for some pixels that are made up. 1, 0; -ENOMEM. */
+int kernel_agrees(const struct kernel *kernel);
 
 #endif

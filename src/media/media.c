@@ -45,6 +45,18 @@ static int decoded_rows_next(struct rows *rows, uint32_t n, struct plane *ret)
 	return r < 0 ? r : image_rows(d->im, &to);
 }
 
+/* NULL: what cpu_set() chose. */
+static _Thread_local const struct kernel *kernel_instead;
+
+int media_check_loops(void)
+{
+	int r = kernel_agrees(kernel_of(cpu_set()));
+
+	if (r == 0)
+		kernel_instead = &kernel_scalar;
+	return r;
+}
+
 /* All but decoding; a resize takes its rows as they come. */
 static int run_op(const struct op *op, struct rows *rows, const struct plane *to)
 {
@@ -52,7 +64,7 @@ static int run_op(const struct op *op, struct rows *rows, const struct plane *to
 	int r;
 
 	if (op->kind == OP_RESIZE)
-		return resize_run(&op->resize, kernel_of(cpu_set()), rows, to);
+		return resize_run(&op->resize, kernel_instead ?: kernel_of(cpu_set()), rows, to);
 	r = rows->next(rows, rows->h, &from);
 	if (r < 0)
 		return r;

@@ -40,6 +40,12 @@ struct media_info {
 /* From the head of a file, nothing decoded. E_BAD_SAMPLE, E_REFUSED_SAMPLE. */
 int media_probe(const uint8_t *in, size_t n, struct media_info *ret, struct media_result *words);
 
+/*
+ * Whether the loops that cpu_set() chose give the plain loops' pixels: 1. When they do not, the plain ones are used by this
+ * thread from now on: 0. -ENOMEM. For a program, before its first picture: a processor or a compiler may be wrong.
+ */
+int media_check_loops(void);
+
 /* SHA-256 over what this build makes of a golden corpus. Computed once; 0, -ENOMEM. */
 int media_fingerprint(uint8_t ret[32]);
 

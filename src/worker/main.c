@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/cpu.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "media/media.h"
 #include "net/capacity.h"
 #include "worker/channel.h"
 #include "worker/confine.h"
@@ -52,6 +54,17 @@ struct setup {
 	struct recipe decoded;
 };
 
+/* While it can still speak. */
+static int check_loops(void)
+{
+	int r = media_check_loops();
+
+	if (r == 0)
+		log_error("the %s loops give other pixels on this processor than the plain ones, which are used instead; please "
+			"report it, with the processor's name", cpu_set_name(cpu_set()));
+	return MIN(r, 0);
+}
+
 static int set_up(int argc, char **argv, struct setup *s)
 {
 	struct confine_conf c = {.layers = CONFINE_ALL, .channel_fd = CHANNEL_FD};
@@ -78,6 +91,7 @@ static int set_up(int argc, char **argv, struct setup *s)
 		r = map(CHANNEL_IN_FD, PROT_READ, &s->in);
 	if (r == 0)
 		r = map(CHANNEL_OUT_FD, PROT_READ | PROT_WRITE, &s->out);
+	r = r == 0 ? check_loops() : r;
 	/* libcrypto reads its configuration at the first digest, which is made for the fingerprint, confined. */
 	sha256_of("", 0, digest);
 	if (r == 0)

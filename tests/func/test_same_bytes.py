@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds by two compilers and with other options give the same bytes, for every picture that there is. OLDDOG_BUILD_2
-names the second build; that all of the set goes through, and -O0 beside -O3, is for make test-all."""
+names the second build; that all of the set goes through, and -O0 beside -O3, is for make test-all. So do the loops for
+each set of instructions that the processor has."""
 
 import os
 import re
@@ -38,8 +39,10 @@ def write_spec(to, folders, chain):
     return to
 
 
-def digests(exe, *args):
-    p = subprocess.run([exe, "read", *map(str, args), "--digest=sample"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def digests(exe, *args, kernel=None):
+    env = {**os.environ, "OLDDOG_KERNEL": kernel} if kernel else None
+    p = subprocess.run([exe, "read", *map(str, args), "--digest=sample"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       env=env)
     _no_reports(p.stderr)
     assert p.returncode == 0, p.stderr[-3000:]
     return p.stdout.splitlines()
@@ -71,6 +74,44 @@ def test_two_builds_of_the_set(builds, media, tmp_path, chain):
     one, two = (digests(exe, spec, "--samples", 10000 if full else 100) for exe in builds)
     assert one == two
     assert len(one) == len({re.sub("position=[0-9]+", "", line) for line in one}) >= 100
+
+
+KERNELS = ("scalar", "avx2", "avx512")
+
+
+def kernels_here(olddog, spec):
+    """Sets of loops that this processor has; asked for another, a program says so, and does nothing."""
+    here = []
+    for kernel in KERNELS:
+        p = olddog("read", spec, "--samples", 1, env={"OLDDOG_KERNEL": kernel}, rc=None)
+        if p.returncode == 0:
+            here.append(kernel)
+        else:
+            assert "this processor has only" in p.stderr
+    return here
+
+
+@pytest.mark.parametrize("folders", [("set",), PHOTOS[:1], PHOTOS[1:]], ids="-".join)
+@pytest.mark.parametrize("chain", ["training", "validation", "all-steps"])
+def test_sets_of_loops(request, builds, olddog, media, tmp_path, folders, chain):
+    """Of two compilers, each set; against the first one's plain loops. photos, and all of the set, are for make test-all."""
+    if folders == PHOTOS[:1]:
+        request.getfixturevalue("full")
+    spec = write_spec(tmp_path / "spec.yaml", [media / f for f in folders], chain)
+    full = os.environ.get("OLDDOG_FULL") == "1" and chain == "training"
+    runs = [(exe, kernel) for exe in builds for kernel in kernels_here(olddog, spec)]
+    if len(runs) == 2:
+        pytest.skip("this processor has only the plain loops")
+    n = ("--samples", 10000 if full else 100) if folders == ("set",) else ()
+    plain = digests(builds[0], spec, *n, kernel="scalar")
+    assert len(plain) >= (100 if folders == ("set",) else 50)
+    for exe, kernel in runs[1:]:
+        assert digests(exe, spec, *n, kernel=kernel) == plain, f"{exe} by {kernel}"
+
+
+def test_a_set_of_loops_that_there_is_not_is_refused(olddog, media):
+    p = olddog("read", media / "set", "--samples", 1, env={"OLDDOG_KERNEL": "mmx"}, rc=1)
+    assert "OLDDOG_KERNEL=mmx is not one of scalar, avx2, avx512" in p.stderr and not p.stdout
 
 
 @pytest.fixture(scope="session")
