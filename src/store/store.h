@@ -114,7 +114,8 @@ static inline void store_unrefp(struct store **s)
 {
 	store_unref(*s);
 }
-#define AUTO_STORE __attribute__((cleanup(store_unrefp)))
+/* To hold one is a use of it: clang would warn of a store that is only kept alive. */
+#define AUTO_STORE __attribute__((cleanup(store_unrefp), unused))
 
 void store_submit(struct store *s, struct store_req *req);
 /*
