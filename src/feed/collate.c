@@ -70,6 +70,16 @@ static int take_memory(struct batch_work *b, uint64_t n)
 	return slot_take(&s->slots, batch_room(s->engine, n), &b->out.slot);
 }
 
+/* What a batch holds counts against the limits of its engine. */
+static void charge(struct batch_work *b, uint64_t before, uint64_t after)
+{
+	struct engine *g = b->stream->engine;
+
+	b->n_bytes += after - before;
+	g->slot_bytes += after - before;
+	g->counts.max_slot_bytes = MAX(g->counts.max_slot_bytes, g->slot_bytes);
+}
+
 int batch_work_new(struct stream *s, const struct batch *global, uint64_t from, uint64_t n, struct batch_work **ret)
 {
 	struct batch_work *b = mem_zalloc(sizeof(*b));
@@ -91,8 +101,7 @@ int batch_work_new(struct stream *s, const struct batch *global, uint64_t from, 
 		return r;
 	}
 	lay_out_fixed(b);
-	b->n_bytes = b->out.slot->n_bytes;
-	s->engine->slot_bytes += b->n_bytes;
+	charge(b, 0, b->out.slot->held_bytes);
 	*ret = b;
 	return 0;
 }
@@ -109,13 +118,6 @@ struct sample_out *batch_out(const struct batch_work *b, unsigned field, uint32_
 	return &b->outs[(size_t)index * b->stream->engine->n_fields + field];
 }
 
-/* What a batch holds counts against the limits of its engine. */
-static void charge(struct batch_work *b, uint64_t before, uint64_t after)
-{
-	b->n_bytes += after - before;
-	b->stream->engine->slot_bytes += after - before;
-}
-
 bool batch_may_grow(const struct batch_work *b, uint64_t n_bytes)
 {
 	uint64_t limit = b->stream->engine->limits.batch_bytes;
@@ -130,6 +132,16 @@ void batch_out_set(struct batch_work *b, unsigned field, uint32_t index, struct 
 	charge(b, o->n_bytes, out.n_bytes);
 	mem_free(o->p);
 	*o = out;
+}
+
+/* Its bytes lie in the slot now: not all of a batch twice. Its shape is still asked for. */
+static void out_drop(struct batch_work *b, unsigned field, uint32_t index)
+{
+	struct sample_out *o = batch_out(b, field, index);
+
+	charge(b, o->n_bytes, 0);
+	mem_free(TAKE(o->p));
+	o->n_bytes = 0;
 }
 
 static void outs_free(struct batch_work *b)
@@ -159,7 +171,7 @@ void batch_work_free(struct batch_work *b)
 	mem_free(b->positions);
 	mem_free(b->words);
 	if (b->out.slot)
-		slot_put(&b->stream->slots, b->out.slot);
+		slot_put(&b->stream->slots, b->out.slot, b->stream->engine->limits.slot_bytes);
 	b->stream->engine->slot_bytes -= b->n_bytes;
 	mem_free(b);
 }
@@ -169,7 +181,7 @@ static int take_room(struct batch_work *b, uint64_t n, uint64_t *ret_offset)
 {
 	struct batch_head *h = &b->out.head;
 	struct slot *slot = b->out.slot;
-	uint64_t at = align_up(h->n_bytes), before = slot->n_bytes;
+	uint64_t at = align_up(h->n_bytes), before = slot->held_bytes;
 	int r;
 
 	if (n > b->stream->engine->limits.batch_bytes || at + n > b->stream->engine->limits.batch_bytes)
@@ -177,7 +189,7 @@ static int take_room(struct batch_work *b, uint64_t n, uint64_t *ret_offset)
 	r = slot_grow(&b->stream->slots, slot, at + n);
 	if (r < 0)
 		return r;
-	charge(b, before, slot->n_bytes);
+	charge(b, before, slot->held_bytes);
 	h->n_bytes = at + n;
 	*ret_offset = at;
 	return 0;
@@ -194,6 +206,14 @@ static int put_sizes(struct batch_work *b, unsigned field, struct batch_field *h
 	for (uint32_t i = 0; i < b->out.head.n; i++)
 		memcpy(b->out.slot->p + h->sizes_offset + 12ull * i, batch_out(b, field, i)->dims, 12);
 	return 0;
+}
+
+static const void *piece_out(const struct batch_work *b, unsigned field, uint32_t i, uint64_t *ret_n)
+{
+	const struct sample_out *o = batch_out(b, field, i);
+
+	*ret_n = o->n_bytes;
+	return o->p;
 }
 
 /* Bytes of all, one after another, with n + 1 offsets in elements. piece() gives sample i's bytes. */
@@ -222,18 +242,12 @@ static int put_ragged(struct batch_work *b, struct batch_field *h,
 
 		if (n)
 			memcpy(b->out.slot->p + h->data_offset + at, p, n);
+		if (piece == piece_out)
+			out_drop(b, field, i);
 		at += n;
 		offsets[i + 1] = at / size;
 	}
 	return 0;
-}
-
-static const void *piece_out(const struct batch_work *b, unsigned field, uint32_t i, uint64_t *ret_n)
-{
-	const struct sample_out *o = batch_out(b, field, i);
-
-	*ret_n = o->n_bytes;
-	return o->p;
 }
 
 static const void *piece_key(const struct batch_work *b, unsigned field, uint32_t i, uint64_t *ret_n)
@@ -304,8 +318,10 @@ static int put_array(struct batch_work *b, unsigned field, bool stack, struct ba
 	h->n_dims = 4;
 	memcpy(h->dims + 1, dims, sizeof(dims));
 	r = take_room(b, h->data_bytes, &h->data_offset);
-	for (uint32_t i = 0; r == 0 && i < b->out.head.n; i++)
+	for (uint32_t i = 0; r == 0 && i < b->out.head.n; i++) {
 		put_framed(b->out.slot->p + h->data_offset + i * one, dims, batch_out(b, field, i), dtype_bytes(h->dtype));
+		out_drop(b, field, i);
+	}
 	return r;
 }
 

@@ -38,6 +38,23 @@ uint32_t decode_cost_us(const struct picture_head *head, uint64_t n_bytes)
 	return (uint32_t)MIN(COST_BASE_US + ns / NS_PER_US, COST_MAX_US);
 }
 
+uint64_t decode_need_bytes(const struct picture_head *head, uint64_t max_pixels)
+{
+	/* Measured by the peak of the worker's memory at 64 and 169 megapixels (doc/design/0018). */
+	static const uint8_t per_pixel[N_PICTURE_CODINGS] = {
+		[PICTURE_UNKNOWN] = 12,
+		[PICTURE_JPEG] = 3,
+		[PICTURE_JPEG_PROGRESSIVE] = 12,
+		[PICTURE_PNG] = 3,
+		[PICTURE_PNG_INTERLACED] = 6,
+		[PICTURE_WEBP] = 8,
+		[PICTURE_WEBP_LOSSLESS] = 12,
+	};
+	uint64_t n_pixels = head->coding == PICTURE_UNKNOWN ? max_pixels : MIN((uint64_t)head->w * head->h, max_pixels);
+
+	return n_pixels * per_pixel[head->coding];
+}
+
 void pace_note(struct pace *p, uint64_t now_ns)
 {
 	uint64_t last_ns = p->last_ns, period_ns;

@@ -33,6 +33,7 @@ void engine_limits_default(struct engine_limits *l, unsigned n_workers, uint64_t
 	l->max_bytes = or_default(l->max_bytes, 4ull << 30, memory_bytes / 2);
 	l->batch_bytes = or_default(l->batch_bytes, UINT64_MAX, memory_bytes / 2);
 	l->read_bytes = or_default(l->read_bytes, 128ull << 20, memory_bytes / 32);
+	l->need_bytes = or_default(l->need_bytes, UINT64_MAX, memory_bytes / 4);
 	l->max_ahead = l->max_ahead ? l->max_ahead : 64;
 	l->n_items = l->n_items ? l->n_items : MIN(256 + 32 * n_workers, 2048u);
 }
@@ -90,6 +91,7 @@ static void pump(struct engine *g)
 {
 	struct policy_action a;
 
+	items_unpark(g);
 	items_unstall(g);
 	while (!g->closing && (a = look(g)).verb != POLICY_WAIT)
 		obey(g, a);
@@ -260,7 +262,7 @@ static int workers_start(struct engine *g, const struct engine_conf *conf, unsig
 		.in_bytes = MAX(2 * g->limits.read_bytes, g->recipe.max_bytes), .out_bytes = g->out_bytes * (WORKER_QUEUE + 1),
 		.time_limit_ns = conf->worker_time_ns ? conf->worker_time_ns : WORKER_TIME_NS,
 		.memory_limit_bytes = WORKER_BASE_BYTES + 4 * MAX_CHANNELS * g->recipe.max_pixels,
-		.queue_depth = WORKER_QUEUE, .max_attempts = WORKER_ATTEMPTS,
+		.queue_depth = WORKER_QUEUE, .max_attempts = WORKER_ATTEMPTS, .need_bytes = g->limits.need_bytes,
 		.spawn = conf->spawn, .kill = conf->kill, .spawn_ctx = conf->spawn_ctx,
 		.faults = conf->faults};
 	int r = conf->spawn || conf->worker_program ? 0 : program_find("olddog-worker", &program, e);
@@ -299,6 +301,7 @@ int engine_new(const struct engine_conf *conf, struct engine **ret, struct err *
 	g->stop_above_ppm = spec->stop_above_ppm;
 	g->limits = conf->limits;
 	list_init(&g->stalled);
+	list_init(&g->parked);
 	list_init(&g->to_read);
 	engine_limits_default(&g->limits, n_workers, memory_available());
 	r = fields_init(g, conf->uncollated, e);

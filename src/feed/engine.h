@@ -101,7 +101,7 @@ uint64_t stream_batches(const struct stream *s);
 
 struct engine_counts {
 	uint64_t n_samples, n_bytes_read, n_retries, n_bad;
-	uint64_t slot_bytes;		/* now */
+	uint64_t slot_bytes, max_slot_bytes;	/* now; the most so far */
 	struct worker_counts workers;
 };
 

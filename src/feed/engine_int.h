@@ -102,7 +102,7 @@ struct item_read {
 /* A sample under way. */
 struct item {
 	struct list list;		/* its batch's items */
-	struct list stalled;		/* engine.stalled */
+	struct list stalled;		/* engine.stalled or .parked */
 	struct stream *stream;
 	struct batch_work *batch;
 	uint32_t index;			/* within the rank's batch */
@@ -111,6 +111,12 @@ struct item {
 	struct plan_sample sample;
 	char *for_key;			/* of the bad sample that this one stands for */
 	uint64_t n_bytes;		/* encoded, as counted in engine.read_bytes */
+	/*
+	 * A result of so many bytes did not fit: parked, it waits for that room. Begun again, the room is promised_bytes,
+	 * as counted in the engine's.
+	 */
+	uint64_t room_bytes, promised_bytes;
+	bool no_room, parked;
 	unsigned next;			/* field to prepare */
 	unsigned n_pending;		/* reads and works under way, and 1 while it is being started */
 	int r;
@@ -136,11 +142,11 @@ struct engine {
 	struct stream *streams[ENGINE_MAX_STREAMS];
 	struct policy_stream views[ENGINE_MAX_STREAMS];
 	unsigned n_streams, first;
-	struct list stalled;
+	struct list stalled, parked;
 	struct list to_read;		/* item_read: asked for in this turn, grouped at its end */
-	unsigned n_items;		/* all, also those of closed streams */
+	unsigned n_items;		/* all but parked ones, also those of closed streams */
 	bool full;			/* as policy_is_full() said last */
-	uint64_t slot_bytes, read_bytes;
+	uint64_t slot_bytes, read_bytes, promised_bytes;
 	bool task_posted;
 	struct task task;		/* pump from the loop */
 	/* The last ENGINE_BAD_WINDOW positions that were given. */
@@ -190,6 +196,8 @@ void item_start(struct item *it);
 void item_rank(struct item *it);
 /* One that was not started. NULL is a no-op. */
 void item_free(struct item *it);
+/* Begins again those that had no room for their results, when there is some, or their batch is the next. */
+void items_unpark(struct engine *g);
 /* Tries again those that waited for room in the arena. */
 void items_unstall(struct engine *g);
 /* Hands the reads that were asked for to the stores. */

@@ -21,6 +21,7 @@ struct engine_limits {
 	uint64_t max_bytes;	/* of all slots, held ones too: past it a stream that holds some is refused more */
 	uint64_t batch_bytes;	/* of one batch, which is an error past it: half of the memory that may be used */
 	uint64_t read_bytes;	/* encoded bytes under way, from the start of the read to the end of the decode */
+	uint64_t need_bytes;	/* that decoding takes in all workers together: a quarter of the memory there is */
 	unsigned max_ahead;	/* batches that a stream has opened and not been given */
 	unsigned n_items;	/* samples under way */
 };

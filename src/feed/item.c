@@ -44,7 +44,7 @@ static struct item *item_alloc(struct stream *s)
 	return it;
 }
 
-static uint64_t encoded_bytes(struct item *it)
+uint64_t item_encoded_bytes(struct item *it)
 {
 	uint64_t n = 0;
 
@@ -60,7 +60,7 @@ static int item_locate(struct item *it, struct err *e)
 
 	if (r < 0)
 		return err_prefix(e, r, "position %llu: ", (unsigned long long)it->position);
-	it->n_bytes = encoded_bytes(it);
+	it->n_bytes = item_encoded_bytes(it);
 	return 0;
 }
 
@@ -194,8 +194,13 @@ static void item_end_failed(struct item *it)
 static void item_ended(struct item *it)
 {
 	fields_clear(it);
+	item_unpromise(it);
 	if (it->stream->closed) {
 		item_gone(it);
+		return;
+	}
+	if (it->no_room) {
+		item_park(it);
 		return;
 	}
 	if (it->r < 0 && item_substitute(it)) {
@@ -315,6 +320,8 @@ static void item_cancel(struct item *it)
 	it->n_pending++;
 	for (unsigned k = 0; k < engine_of(it)->n_fields; k++)
 		it->n_pending -= read_cancel(&it->reads[k]);
+	if (it->parked)
+		item_unpark(it);
 	if (!list_empty(&it->stalled)) {
 		list_del(&it->stalled);
 		it->n_pending--;

@@ -35,9 +35,23 @@ static void put_no_image(struct item_field *f)
 		batch_out_set(it->batch, k, it->index, out);
 }
 
+static void no_room(struct item *it, int r)
+{
+	struct err e = {0};
+
+	if (r == -E2BIG)
+		batch_failed(engine_of(it), it->batch->out.head.n, r, &e);
+	item_fail(it, r, "%.*s", (int)sizeof(it->words) - 1, r == -E2BIG ? e.words : "there is no room for it yet");
+}
+
 static void put_bytes(struct item_field *f, uint64_t n)
 {
-	batch_out_set(f->item->batch, index_of(f), f->item->index, (struct sample_out){.p = TAKE(f->bytes), .n_bytes = n});
+	int r = item_room(f->item, n);
+
+	if (r < 0)
+		no_room(f->item, r);
+	else
+		batch_out_set(f->item->batch, index_of(f), f->item->index, (struct sample_out){.p = TAKE(f->bytes), .n_bytes = n});
 }
 
 void field_read(struct item_field *f, uint64_t n)
@@ -91,10 +105,12 @@ static bool shape_right(const struct engine_field *ef, const struct work *w)
 static int put_free_image(struct item_field *f, const struct engine_field *ef, const struct work *w)
 {
 	struct sample_out out = {.dims = {w->h, w->w, w->c}};
+	int r;
 
 	out.n_bytes = (uint64_t)w->h * w->w * w->c * dtype_bytes(ef->recipe->dtype);
-	if (!batch_may_grow(f->item->batch, out.n_bytes))
-		return -E2BIG;
+	r = item_room(f->item, out.n_bytes);
+	if (r < 0)
+		return r;
 	out.p = mem_alloc(out.n_bytes);
 	if (!out.p)
 		return -ENOMEM;
@@ -111,7 +127,6 @@ static void put_image(struct item_field *f, const struct work *w)
 	struct item *it = f->item;
 	unsigned k = index_of(f);
 	const struct engine_field *ef = &engine_of(it)->fields[k];
-	struct err e = {0};
 	int r = 0;
 
 	if (!shape_right(ef, w))
@@ -120,12 +135,10 @@ static void put_image(struct item_field *f, const struct work *w)
 		finish_copy(&ef->finish, w->pixels, w->h, w->w, w->c, batch_place(it->batch, k, it->index));
 	else
 		r = put_free_image(f, ef, w);
-	if (r == -E2BIG) {
-		batch_failed(engine_of(it), it->batch->out.head.n, r, &e);
-		item_fail(it, r, "%.*s", (int)sizeof(it->words) - 1, e.words);
-	} else if (r < 0) {
+	if (r == -E2BIG || r == -EAGAIN)
+		no_room(it, r);
+	else if (r < 0)
 		item_fail(it, r, "no memory for %ux%ux%u pixels of field %s", w->h, w->w, w->c, ef->recipe->name);
-	}
 }
 
 static void decode_done(struct work *w);
@@ -142,7 +155,9 @@ static void decode_start(struct item_field *f, uint64_t out_bytes)
 	uint32_t cost_us = decode_cost_us(&head, f->in.n);
 
 	f->work = (struct work){.position = it->position, .field = index_of(f), .in = f->in, .out_bytes = out_bytes,
-		.due = due_of(it, cost_us), .cost_us = cost_us, .done = decode_done, .ctx = f};
+		.due = due_of(it, cost_us), .cost_us = cost_us,
+		.need_bytes = out_bytes + decode_need_bytes(&head, engine_of(it)->recipe.max_pixels), .done = decode_done,
+		.ctx = f};
 	f->decoding = true;
 	worker_submit(engine_of(it)->pool, &f->work);
 }

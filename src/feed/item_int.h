@@ -26,6 +26,21 @@ void item_fail(struct item *it, int r, const char *fmt, ...) __attribute__((form
 /* One thing less is under way; with the last the attempt has ended, and the item may be gone. */
 void item_drop(struct item *it);
 
+/* Encoded bytes of all fields that are read. */
+uint64_t item_encoded_bytes(struct item *it);
+
+/* item_room.c */
+/*
+ * Before a result of n_bytes is put into the batch: 0; -E2BIG: it cannot hold it; -EAGAIN: batches that are given before
+ * need the room now.
+ */
+int item_room(struct item *it, uint64_t n_bytes);
+/* This attempt had no room: holds nothing, counts for nothing, until items_unpark(). */
+void item_park(struct item *it);
+/* Ends waiting, and what was promised. */
+void item_unpark(struct item *it);
+void item_unpromise(struct item *it);
+
 /* item_read.c */
 /* Asks for the fields first..end-1 that are to_read, by the end of this turn. */
 void item_read(struct item *it, unsigned first, unsigned end);

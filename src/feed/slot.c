@@ -37,15 +37,17 @@ int slot_grow(struct slot_pool *pool, struct slot *s, uint64_t n_bytes)
 	uint64_t want = round_up(n_bytes);
 	int r;
 
-	if (n_bytes <= s->n_bytes)
+	if (n_bytes <= s->n_bytes) {
+		s->held_bytes = MAX(s->held_bytes, MIN(want, s->n_bytes));
 		return 0;
+	}
 	if (n_bytes > INT64_MAX - SLOT_STEP)
 		return -ENOMEM;
 	r = slot_map(s, want);
 	if (r < 0)
 		return r;
 	pool->n_bytes += want - s->n_bytes;
-	s->n_bytes = want;
+	s->n_bytes = s->held_bytes = want;
 	return 0;
 }
 
@@ -73,20 +75,27 @@ static int slot_make(struct slot_pool *pool, uint64_t n_bytes, struct slot **ret
 int slot_take(struct slot_pool *pool, uint64_t n_bytes, struct slot **ret)
 {
 	struct slot *s = pool->free;
+	uint64_t held_bytes;
 	int r;
 
 	if (!s)
 		return slot_make(pool, n_bytes, ret);
+	held_bytes = s->held_bytes;
 	r = slot_grow(pool, s, n_bytes);
 	if (r < 0)
 		return r;
+	pool->free_bytes -= held_bytes;
 	pool->free = s->next;
 	*ret = s;
 	return 0;
 }
 
-void slot_put(struct slot_pool *pool, struct slot *s)
+void slot_put(struct slot_pool *pool, struct slot *s, uint64_t keep_bytes)
 {
+	if (pool->free && pool->free_bytes + s->held_bytes > keep_bytes &&
+		fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)s->n_bytes) == 0)
+		s->held_bytes = 0;
+	pool->free_bytes += s->held_bytes;
 	s->next = pool->free;
 	pool->free = s;
 }

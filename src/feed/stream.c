@@ -187,7 +187,7 @@ static void batch_ready(struct batch_work *b)
 		b->r = r;
 		b->words = mem_strdup(e.words);
 	}
-	b->stream->next_bytes = b->out.slot->n_bytes;
+	b->stream->next_bytes = b->out.slot->held_bytes;
 	stream_tell(b->stream);
 }
 

@@ -39,6 +39,7 @@ struct worker_proc {
 	struct list queue;	/* works sent and not answered; the first is under way */
 	unsigned n_queued;
 	uint64_t queued_us;	/* what they are expected to take */
+	uint64_t need_bytes;	/* of memory; until it is reaped when it ends */
 	uint64_t n_sent;	/* works, in this life */
 	struct timer timer;
 	unsigned n_ticks;

@@ -93,6 +93,7 @@ static int take_done(struct worker_proc *p, const struct workmsg *m)
 	list_del(&w->list);
 	p->n_queued--;
 	p->queued_us -= w->cost_us;
+	p->need_bytes -= w->need_bytes;
 	proc_next(p);
 	pool_work_done(p->pool, w, m);
 	return 0;
@@ -296,7 +297,7 @@ int proc_start(struct worker_proc *p, struct err *e)
 	p->state = PROC_STARTING;
 	p->n_queued = p->n_ticks = 0;
 	p->stall = (struct stall){0};
-	p->queued_us = 0;
+	p->queued_us = p->need_bytes = 0;
 	p->n_sent = 0;
 	proc_arm(p);
 	return 0;
@@ -324,6 +325,7 @@ int proc_send(struct worker_proc *p, struct work *w)
 	list_add(&p->queue, &w->list);
 	p->n_queued++;
 	p->queued_us += w->cost_us;
+	p->need_bytes += w->need_bytes;
 	p->n_sent++;
 	if (p->n_queued == 1)
 		proc_next(p);

@@ -5,6 +5,7 @@
  * is ever called back from inside its own call.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "base/scope.h"
@@ -13,6 +14,7 @@
 /* A worker that cannot be started is tried again after 10 ms, 20 ms, ... about a second. */
 #define REST_MIN_NS (10 * NS_PER_MS)
 #define REST_MAX_DOUBLINGS 7
+#define OUT_KEEP_BYTES (64u << 20)
 
 void pool_kick(struct worker_pool *pool)
 {
@@ -23,10 +25,18 @@ void pool_kick(struct worker_pool *pool)
 
 /* The end of works. */
 
+/* Pages that only a huge picture has touched would stay for good, in each worker. */
+static void give_back_pages(const struct work *w)
+{
+	if (w->out_bytes >= OUT_KEEP_BYTES)
+		(void)madvise(w->out->mem.p + w->out_offset, w->out_bytes, MADV_REMOVE);
+}
+
 void work_drop_room(struct work *w)
 {
 	if (!w->out)
 		return;
+	give_back_pages(w);
 	slab_free(&w->out->slab, w->out_offset, w->out_bytes);
 	out_unref(TAKE(w->out));
 }
@@ -152,6 +162,7 @@ void pool_proc_gone(struct worker_pool *pool, struct worker_proc *p)
 		pool->counts.n_died++;
 	take_back(pool, p);
 	p->n_queued = 0;
+	p->need_bytes = 0;
 	if (!p->was_ready)
 		start_failed(pool, p, p->words);
 	pool_kick(pool);
@@ -173,9 +184,26 @@ static bool proc_can_take(const struct worker_proc *p, const struct work *w, uns
 	return p->state == PROC_READY && p->n_queued == n_queued && (!fresh || p->n_sent == 0) && may_wait_inside(p, w);
 }
 
+/*
+ * Each worker alone keeps to its limit of memory, all of them together might not fit the host. Something is always under
+ * way, so this cannot stop all.
+ */
+static bool memory_suffices(const struct worker_pool *pool, const struct work *w)
+{
+	uint64_t limit = pool->conf.need_bytes, n = 0;
+
+	if (!limit)
+		return true;
+	for (unsigned i = 0; i < pool->conf.n_workers; i++)
+		n += pool->procs[i].need_bytes;
+	return n == 0 || (n <= limit && w->need_bytes <= limit - n);
+}
+
 /* To the worker that has least to do and room for the result. */
 static bool work_send(struct worker_pool *pool, struct work *w, bool fresh)
 {
+	if (!memory_suffices(pool, w))
+		return false;
 	for (unsigned n_queued = 0; n_queued < pool->conf.queue_depth; n_queued++) {
 		for (unsigned i = 0; i < pool->conf.n_workers; i++) {
 			struct worker_proc *p = &pool->procs[i];

@@ -33,6 +33,11 @@ struct worker_conf {
 	 */
 	unsigned queue_depth;
 	unsigned max_attempts;		/* workers that may end over one work before it fails; 0: 3 */
+	/*
+	 * What the works inside all workers may need together, as they say. 0: no bound. A work that needs more is begun
+	 * when nothing else is under way.
+	 */
+	uint64_t need_bytes;
 	const char *program;		/* path of olddog-worker; NULL: beside this program */
 	/*
 	 * For tests on virtual time: makes a worker behind a memory pipe in place of a process, and ends it. spawn gets
@@ -62,6 +67,7 @@ struct work {
 	uint64_t out_bytes;		/* room that the result needs at most */
 	uint64_t due;			/* of those that wait the smallest is begun first; equal ones as they came */
 	uint32_t cost_us;		/* what it is expected to take: none waits inside a worker behind a heavy one */
+	uint64_t need_bytes;		/* what it is expected to need of its worker's memory */
 	void (*done)(struct work *w);	/* on the loop, exactly once, never inside worker_submit() */
 	void *ctx;
 	/* Results, valid from done() to worker_release(). */

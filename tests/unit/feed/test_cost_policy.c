@@ -109,6 +109,18 @@ static void a_second_is_made_ahead(void **state)
 	assert_in_range(pace_ahead(&none), 16, 1024);
 }
 
+static void memory_is_by_pixels_and_coding(void **state)
+{
+	const struct picture_head plain = {PICTURE_JPEG, 13000, 13000}, progressive = {PICTURE_JPEG_PROGRESSIVE, 13000, 13000},
+		unknown = {PICTURE_UNKNOWN, 0, 0}, absurd = {PICTURE_PNG, UINT32_MAX, UINT32_MAX};
+
+	assert_int_equal(decode_need_bytes(&plain, 178956970), 3ull * 13000 * 13000);
+	assert_int_equal(decode_need_bytes(&progressive, 178956970), 12ull * 13000 * 13000);
+	assert_int_equal(decode_need_bytes(&unknown, 1000), 12000);
+	/* What is above the limit is refused before memory is taken for it. */
+	assert_int_equal(decode_need_bytes(&absurd, 1000), 3000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +131,7 @@ int main(void)
 		cmocka_unit_test(without_a_pace_batches_come_in_their_order),
 		cmocka_unit_test(a_quarter_more_or_less_is_another_pace),
 		cmocka_unit_test(a_second_is_made_ahead),
+		cmocka_unit_test(memory_is_by_pixels_and_coding),
 		cmocka_unit_test(the_pace_follows_and_forgives_a_pause),
 	};
 

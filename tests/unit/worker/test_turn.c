@@ -13,7 +13,7 @@ static uint64_t cost_ns(const uint8_t *in, size_t n)
 	return in[0] * NS_PER_MS;
 }
 
-static void open_with(unsigned n_workers)
+static void open_within(unsigned n_workers, uint64_t need_bytes)
 {
 	struct worker_conf conf;
 
@@ -24,7 +24,13 @@ static void open_with(unsigned n_workers)
 	conf.spawn = slow_worker_spawn;
 	conf.kill = slow_worker_kill;
 	conf.spawn_ctx = &workers;
+	conf.need_bytes = need_bytes;
 	rig_open(&rig, &conf);
+}
+
+static void open_with(unsigned n_workers)
+{
+	open_within(n_workers, 0);
 }
 
 /* The due and the expected cost are set before the loop turns, which is when a worker may be looked for. */
@@ -111,6 +117,42 @@ static void a_heavy_work_goes_to_who_is_free_first(void **state)
 	close_all();
 }
 
+/* The most that works under way at one time needed. */
+static uint64_t most_needed(void)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < workers.n_works; i++) {
+		uint64_t sum = 0;
+
+		for (unsigned k = 0; k < workers.n_works; k++) {
+			const struct slow_work *a = &workers.works[i], *b = &workers.works[k];
+
+			if (b->from_ns <= a->from_ns && a->from_ns < b->to_ns)
+				sum += rig.works[b->position].work.need_bytes;
+		}
+		most = MAX(most, sum);
+	}
+	return most;
+}
+
+static void works_under_way_need_no_more_than_there_is(void **state)
+{
+	open_within(4, 100);
+	for (unsigned i = 0; i < 60; i++)
+		submit(i, 10, i)->work.need_bytes = i % 5 == 0 ? 90 : i % 7;
+	/* More than there is goes alone. */
+	submit(60, 10, 30)->work.need_bytes = 1000;
+	rig_run(&rig);
+	assert_int_equal(workers.n_works, 61);
+	assert_int_equal(most_needed(), 1000);
+	for (unsigned i = 0; i < workers.n_works; i++)
+		if (workers.works[i].position == 60)
+			workers.works[i].to_ns = workers.works[i].from_ns;
+	assert_in_range(most_needed(), 91, 100);
+	close_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +160,7 @@ int main(void)
 		cmocka_unit_test(what_becomes_urgent_is_begun_next),
 		cmocka_unit_test(nothing_light_waits_behind_a_heavy_work),
 		cmocka_unit_test(a_heavy_work_goes_to_who_is_free_first),
+		cmocka_unit_test(works_under_way_need_no_more_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
