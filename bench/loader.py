@@ -2,8 +2,8 @@
 """What does loading pictures for training cost, and how long does a trainer wait?
 
 olddog.Loader beside torch's DataLoader, TurboLoader and DALI: the same pictures, random resized crop to 224 (bilinear,
-antialiased), flip, normalised float32 CHW, shuffled. Each draws its own boxes, of the same distribution. Files and the tar
-are read once before, so the page cache is warm. CPU is of all processes together (ours embedded: all on this host),
+antialiased), flip, normalised float32 CHW, shuffled. Each draws its own boxes, of the same distribution. Files and the
+tar are read once before, so the page cache is warm. CPU is of all processes together (ours embedded: all on this host),
 without starting the interpreter. The limit is what libjpeg-turbo alone needs for such boxes (bench/jpeg_limit.c).
 What each peer was given, and what else was tried: doc/design/0017-benchmarks.md; --all measures that, too.
 """
@@ -21,7 +21,8 @@ from rounds import ROOT, Measure, Question, Target, measure
 SPEC = """sources:
   - {data: 'FOLDER'}
 fields:
-  image: {from: jpg, decode: {mode: rgb}, random_resized_crop: 224, hflip: 0.5, normalize: imagenet, dtype: float32, layout: chw}
+  image: {from: jpg, decode: {mode: rgb}, random_resized_crop: 224, hflip: 0.5, normalize: imagenet, dtype: float32,
+    layout: chw}
 seed: 7
 order: shuffle
 tail: carry
@@ -72,7 +73,8 @@ def torch_subjects(python, folder, many, every):
     if every:
         result |= {f"DataLoader, {recipe}, {workers} workers, prefetch {ahead}":
                    run("--recipe", recipe, "--workers", workers, "--prefetch", ahead)
-                   for recipe in ("v2", "late-new", "late", "pillow") for workers, ahead in ((1, 2), (2, 2), (2, 4), (4, 2))}
+                   for recipe in ("v2", "late-new", "late", "pillow")
+                   for workers, ahead in ((1, 2), (2, 2), (2, 4), (4, 2))}
     return result
 
 
@@ -108,8 +110,8 @@ def main():
     args = parser.parse_args()
     pictures = sorted((args.media / "set").glob("*.jpg"))
     rounds.read_all(pictures)
-    print(f"bench: {args.rounds} rounds of {args.batches} batches of {args.batch}, minutes each; --batches 100 is a rough "
-          "figure", file=sys.stderr, flush=True)
+    print(f"loader: {args.rounds} rounds of {args.batches} batches of {args.batch}, minutes each; --batches 100 is a "
+          "rough figure", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as work:
         of, missing = subjects(args, pictures, Path(work))
         record = QUESTION.take(rounds.only(of, args.only), args.rounds,

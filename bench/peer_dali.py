@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The peer: DALI on the CPU over a folder of pictures: decodes a random crop, resizes it (antialiased, as is its default
-for shrinking), flips, normalises to float32 CHW, shuffled. Prints one line of JSON."""
+"""The peer: DALI on the CPU over a folder of pictures: decodes a random crop, resizes it (antialiased, as is its
+default for shrinking), flips, normalises to float32 CHW, shuffled. Prints one line of JSON."""
 
 import argparse
 import json
@@ -32,8 +32,8 @@ def main():
     args = parser.parse_args()
     before_cpu_ms, waits = 1000 * time.process_time(), []
     began = last = time.perf_counter()
-    pipe = pipeline([str(p) for p in sorted(args.folder.glob("*.jpg"))], batch_size=args.batch, num_threads=args.threads,
-                    device_id=None, seed=7)
+    pipe = pipeline([str(p) for p in sorted(args.folder.glob("*.jpg"))], batch_size=args.batch,
+                    num_threads=args.threads, device_id=None, seed=7)
     pipe.build()
     for _ in range(args.batches):
         pipe.run()

@@ -4,12 +4,12 @@
 Recipes, each random resized crop to 224, flip, normalised float32:
     pillow   what everybody has: Pillow decodes, transforms of pictures, ToTensor, Normalize
     v2       decode_jpeg and transforms.v2 on uint8 tensors, resized as uint8, then float32
-    late     the same, but workers give batches of uint8, and the trainer's process normalises a batch at once, into memory
-             that it has touched before
+    late     the same, but workers give batches of uint8, and the trainer's process normalises a batch at once, into
+             memory that it has touched before
     late-new as late, but each batch into new memory
 
-Run by Debian's /usr/bin/python3 (python3-torchvision: pillow only) or the environment of bench/peers. With --inline: one
-picture after another in this process, its bytes in memory, without DataLoader: what the work itself costs there.
+Run by Debian's /usr/bin/python3 (python3-torchvision: pillow only) or the environment of bench/peers. With --inline:
+one picture after another in this process, its bytes in memory, without DataLoader: what the work itself costs there.
 """
 
 import argparse
@@ -23,6 +23,7 @@ import torch
 import torchvision
 from PIL import Image
 
+RECIPES = ["pillow", "v2", "late", "late-new"]
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 
 
@@ -48,6 +49,16 @@ def v2_recipe(size, late):
         encoded = read_file(str(source)) if isinstance(source, Path) else source
         return chain(decode_jpeg(encoded, mode=ImageReadMode.RGB))
     return prepare
+
+
+def recipe_of(name, size):
+    """What makes a tensor of a path, or of bytes."""
+    return pillow_recipe(size) if name == "pillow" else v2_recipe(size, name.startswith("late"))
+
+
+def versions(recipe):
+    return (f"torchvision {torchvision.__version__}, torch {torch.__version__}"
+            + (f", Pillow {PIL.__version__}" if recipe == "pillow" else ""))
 
 
 class Normalize:
@@ -115,7 +126,7 @@ def inline(paths, prepare, args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--recipe", choices=["pillow", "v2", "late", "late-new"], default="pillow")
+    parser.add_argument("--recipe", choices=RECIPES, default="pillow")
     parser.add_argument("--size", type=int, default=224)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--batches", type=int, default=1000)
@@ -126,10 +137,8 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(7)
     paths = sorted(args.folder.glob("*.jpg"))
-    late = args.recipe.startswith("late")
-    prepare = pillow_recipe(args.size) if args.recipe == "pillow" else v2_recipe(args.size, late)
-    result = {"what": f"torchvision {torchvision.__version__}, torch {torch.__version__}"
-              + (f", Pillow {PIL.__version__}" if args.recipe == "pillow" else ""), "samples": args.batch * args.batches}
+    prepare = recipe_of(args.recipe, args.size)
+    result = {"what": versions(args.recipe), "samples": args.batch * args.batches}
     if args.inline:
         print(json.dumps(result | {"cpu_ms_per_sample": inline(paths, prepare, args)}))
         return

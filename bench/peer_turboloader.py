@@ -2,7 +2,7 @@
 """The peer: TurboLoader over a tar of pictures: its random resized crop and flip while decoding, resized with
 antialiasing as torchvision and we do, normalised float32 CHW, shuffled. Prints one line of JSON.
 
---again: into a ring of buffers that are used again (its pin_memory), as ours are, in place of new memory for each batch.
+--again: into a ring of buffers that are used again (its pin_memory), as ours are, not into new memory for each batch.
 """
 
 import argparse
@@ -15,8 +15,8 @@ import turboloader
 def loader_of(args):
     return turboloader.DataLoader(
         args.tar, batch_size=args.batch, shuffle=True, image_size=224, output_format="pytorch",
-        transform=turboloader.ImageNetNormalize(), train_aug=True, antialias=not args.no_antialias, pin_memory=args.again,
-        drop_last=True)
+        transform=turboloader.ImageNetNormalize(), train_aug=True, antialias=not args.no_antialias,
+        pin_memory=args.again, drop_last=True)
 
 
 def main():

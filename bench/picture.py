@@ -2,9 +2,9 @@
 """What does one picture cost on one core, with nothing around it?
 
 Decode, random resized crop to 224, flip, normalised float32 CHW; the same pictures, their bytes in memory, one thread.
-olddog's own code (bench/picture.c: media/ and worker/finish) beside torchvision on Pillow, torchvision's decode_jpeg with
-transforms.v2 on uint8, and the bare program (bench/bare.c), which makes the same bytes with nothing around it. The limit
-is libjpeg-turbo decoding what such crops look at, and no more (bench/jpeg_limit.c). CPU is of the work alone.
+olddog's own code (bench/picture.c: media/ and worker/finish) beside torchvision on Pillow, torchvision's decode_jpeg
+with transforms.v2 on uint8, and the bare program (bench/bare.c), which makes the same bytes with nothing around it. The
+limit is libjpeg-turbo decoding what such crops look at, and no more (bench/jpeg_limit.c). CPU is of the work alone.
 """
 
 import argparse
@@ -57,8 +57,8 @@ def main():
     if python:
         subjects |= {V2: torch("v2"), PILLOW: torch("pillow")}
     subjects[LIMIT] = lambda: limit(pictures, ["taskset", "-c", core])
-    record = QUESTION.take(rounds.only(subjects, args.only), args.rounds, {"pictures": len(pictures), "bytes": "in memory",
-                                                                           "threads": 1}, missing)
+    told = {"pictures": len(pictures), "bytes": "in memory", "threads": 1}
+    record = QUESTION.take(rounds.only(subjects, args.only), args.rounds, told, missing)
     rounds.finish(record, args)
 
 

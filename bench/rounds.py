@@ -36,7 +36,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Measure:
-    """words: with the unit, the head of a column. key: of a subject's result. absolute: no ratio of it is worth showing."""
+    """words: with the unit, the head of a column. key: of a subject's result. absolute: its ratio is not worth showing."""
     words: str
     key: str
     absolute: bool = False
@@ -44,8 +44,8 @@ class Measure:
 
 @dataclass(frozen=True)
 class Target:
-    """Of a measure: peer's median / subject's is at_least, or subject's / peer's at_most; without a peer, subject's median.
-    With neither, subject's / peer's is only told. The README's table has a line for each."""
+    """Of a measure: peer's median / subject's is at_least, or subject's / peer's at_most; without a peer, subject's
+    median. With neither, subject's / peer's is only told. The README's table has a line for each."""
     measure: str
     subject: str
     peer: str = ""
@@ -90,8 +90,9 @@ class Question:
                                   if m.key in taken[name][-1])
                 print(f"{self.name}: round {number + 1}, {name}: {shown}", file=sys.stderr, flush=True)
         record = Record(
-            self.name, self.words, {key: asdict(m) for key, m in self.measures.items()}, [asdict(t) for t in self.targets],
-            {key: str(value) for key, value in conditions.items()}, machine(), n_rounds, clock.cores(), missing=missing or {})
+            self.name, self.words, {key: asdict(m) for key, m in self.measures.items()},
+            [asdict(t) for t in self.targets], {key: str(value) for key, value in conditions.items()},
+            machine(), n_rounds, clock.cores(), missing=missing or {})
         for name, results in taken.items():
             record.versions[name] = results[0].get("what", "")
             record.values[name] = {key: [round(r[m.key], 4) for r in results] for key, m in self.measures.items()
@@ -127,7 +128,8 @@ def machine():
         lines = dict(map(str.strip, line.split(":", 1)) for line in info if ":" in line)
     with open("/proc/meminfo") as info:
         kib = int(info.readline().split()[1])
-    simd = next((words for flag, words in (("avx512bw", ", AVX-512"), ("avx2", ", AVX2")) if flag in lines.get("flags", "")), "")
+    flags = lines.get("flags", "").split()
+    simd = ", AVX-512" if "avx512bw" in flags else ", AVX2" if "avx2" in flags else ""
     return f"{lines.get('model name', os.uname().machine)}{simd}, {os.cpu_count()} cores, {round(kib / 2**20)} GiB"
 
 
@@ -146,7 +148,8 @@ def measure(argv, env=None, core=None):
     if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise SystemExit("bench: this kernel does not let us wait for orphans")
     before = children_cpu_ms()
-    env = {**os.environ, "BENCH_PID": str(os.getpid()), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **(env or {})}
+    env = {**os.environ, "BENCH_PID": str(os.getpid()), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+           **(env or {})}
     env.pop("OLDDOG_JOB", None)
     pin = [] if core is None else ["taskset", "-c", core]
     run = subprocess.run([str(a) for a in [*pin, *argv]], env=env, stdout=subprocess.PIPE, text=True)
@@ -164,7 +167,8 @@ def measure(argv, env=None, core=None):
 
 
 def olddog_version():
-    return subprocess.run([ROOT / "build/olddog", "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout.split("\n")[0]
+    out = subprocess.run([ROOT / "build/olddog", "--version"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return out.splitlines()[0]
 
 
 def peers():
@@ -229,7 +233,7 @@ def comparisons(record):
         if not ours or not theirs:
             continue
         value = theirs / ours if t.at_least is not None else ours / theirs
-        reached = None if t.at_least is t.at_most is None else value >= t.at_least if t.at_least is not None else value <= t.at_most
+        reached = value >= t.at_least if t.at_least is not None else value <= t.at_most if t.at_most is not None else None
         yield t, ours, theirs, value, reached
 
 
@@ -270,10 +274,11 @@ def show(record):
 
 
 def options(name, words, n_rounds):
-    parser = argparse.ArgumentParser(prog=f"bench/{name}", description=words, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog=f"bench/{name}", description=words,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=n_rounds)
     parser.add_argument("--json", action="store_true", help="the record, for bench/table, in place of a table")
-    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="only subjects that have it in their name")
+    parser.add_argument("--only", action="append", default=[], metavar="WORD", help="subjects that have it in their name")
     return parser
 
 

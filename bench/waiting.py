@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long does a trainer wait when samples are uneven: a few large pictures, a store that is slow now and then?
 
-A step of 60 ms that only sleeps, batches of 32, 2 % of the pictures 4000x3000 (real photographs, about 1.5 MB), a store of
-5-30 ms latency of which 1 % take 300 ms more. olddog.Loader meets the delays by #fault=; torch's DataLoader, at several
-numbers of workers, by sleeping exactly as long for each file (delays.py) before it is read. Both have the same pictures
-in the same batches, in our order. Random resized crop to 224, flip, normalised float32; page cache warm. A wait is the time
-between asking for a batch and having it; the first, which includes starting, is told apart. CPU is of all processes.
+A step of 60 ms that only sleeps, batches of 32, 2 % of the pictures 4000x3000 (real photographs, about 1.5 MB), a store
+of 5-30 ms latency of which 1 % take 300 ms more. olddog.Loader meets the delays by #fault=; torch's DataLoader, at several
+numbers of workers and by the best recipe that was found (peer_torchvision.py), by sleeping exactly as long for each file
+(delays.py) before it is read. Both have the same pictures in the same batches, in our order. Random resized crop to 224,
+flip, normalised float32; page cache warm. A wait is the time between asking for a batch and having it; the first, which
+includes starting, is told apart. CPU is of all processes.
 """
 
 import argparse
@@ -78,16 +79,16 @@ def run(argv, env=None, what=None):
     return result | {"what": what or result["what"]}
 
 
-def subjects(args, folder, work):
+def subjects(args, folder, work, python, recipe):
     plan, order = make_plan(folder, work), work / "order.json"
     many = ["--batch", args.batch, "--batches", args.batches, "--step-ms", args.step_ms, "--order", order]
     ours = [sys.executable, ROOT / "bench/waiting_ours.py", plan, *many]
-    peer = [args.peer_python, ROOT / "bench/waiting_peer.py", folder, *many, "--delays", json.dumps(vars(DELAYS))]
-    stubs = {"LD_LIBRARY_PATH": args.peer_libraries} if args.peer_libraries else None
+    peer = [python, ROOT / "bench/waiting_peer.py", folder, *many, "--delays", json.dumps(vars(DELAYS)),
+            "--recipe", recipe]
     # The first of a round says what the others' batches are.
     return {"olddog": lambda: run(ours, what=rounds.olddog_version())} | {
         f"DataLoader, {n} workers" + (f", prefetch {ahead}" if len(args.prefetch) > 1 else ""):
-            lambda n=n, ahead=ahead: run([*peer, "--workers", n, "--prefetch", ahead], stubs)
+            lambda n=n, ahead=ahead: run([*peer, "--workers", n, "--prefetch", ahead])
         for n in args.workers for ahead in args.prefetch}
 
 
@@ -110,19 +111,23 @@ def main():
     parser.add_argument("--step-ms", type=float, default=60)
     parser.add_argument("--workers", type=numbers, default=[2, 4, 8, 16], help="of the DataLoader: 2,4,8,16")
     parser.add_argument("--prefetch", type=numbers, default=[2], help="of each of them: 2")
-    parser.add_argument("--peer-python", default="/usr/bin/python3", help="that has torch and torchvision")
-    parser.add_argument("--peer-libraries", help="its LD_LIBRARY_PATH")
-    parser.add_argument("--pictures", type=Path, help="where the pictures are kept for the next time; default: not at all")
+    parser.add_argument("--recipe", default="late", help="of the DataLoader: see peer_torchvision.py")
+    parser.add_argument("--pictures", type=Path, help="where the pictures are kept for the next time; default: nowhere")
     args = parser.parse_args()
-    print(f"waiting: {args.rounds} rounds of {args.batches} batches by {1 + len(args.workers) * len(args.prefetch)} loaders, "
-          "minutes each; --batches 200 is a rough figure", file=sys.stderr, flush=True)
+    n_loaders = 1 + len(args.workers) * len(args.prefetch)
+    print(f"waiting: {args.rounds} rounds of {args.batches} batches by {n_loaders} loaders, minutes each; --batches 200 is a "
+          "rough figure", file=sys.stderr, flush=True)
+    python, missing = rounds.peers()
+    recipe = args.recipe if python else "pillow"
     with tempfile.TemporaryDirectory() as work:
         folder = (args.pictures or Path(work) / "pictures").resolve()
         make_pictures(args.media, folder)
         rounds.read_all(folder.glob("*.jpg"))
-        record = QUESTION.take(subjects(args, folder, Path(work)), args.rounds, {
+        of = subjects(args, folder, Path(work), python or "/usr/bin/python3", recipe)
+        record = QUESTION.take(of, args.rounds, {
             "step": f"{args.step_ms:g} ms", "batch": args.batch, "batches": args.batches, "page cache": "warm",
-            "pictures": f"{100 * N_LARGE / N_PICTURES:g} % of {LARGE[0]}x{LARGE[1]}", "store": DELAYS.suffix()})
+            "pictures": f"{100 * N_LARGE / N_PICTURES:g} % of {LARGE[0]}x{LARGE[1]}", "store": DELAYS.suffix(),
+            "recipe": recipe}, missing)
     aim(record)
     rounds.finish(record, args)
 
