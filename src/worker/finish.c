@@ -101,7 +101,7 @@ static bool line_of(const struct finish *f, const struct recipe_field *field, st
 
 void finish_use(struct finish *f, enum cpu_set set)
 {
-	f->wide = f->is_line ? finish_wide_of(set) : NULL;
+	f->wide = f->is_line || f->dtype == DTYPE_UINT8 ? finish_wide_of(set) : NULL;
 }
 
 void finish_init(struct finish *f, const struct recipe_field *field)
@@ -192,6 +192,9 @@ static size_t wide_row(const struct finish *f, const uint8_t *from, size_t n, un
 {
 	if (!f->wide)
 		return 0;
+	/* All but this is a memcpy, or close to one. */
+	if (f->dtype == DTYPE_UINT8)
+		return c == 3 && f->layout == LAYOUT_CHW ? f->wide->split3(from, n, t->row, t->plane) : 0;
 	if (c == 1)
 		return f->wide->one(&f->line, from, n, t->row);
 	if (c != 3)

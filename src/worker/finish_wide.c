@@ -72,6 +72,37 @@ static AVX2 size_t one_avx2(const struct finish_line *line, const uint8_t *from,
 	return line_avx2(line, from, n, to, 1);
 }
 
+/* Element i of channel k stands in vector v of three at this place; -1: not in that one. */
+#define AT(v, k, i) ((3 * (i) + (k)) / 16 == (v) ? (3 * (i) + (k)) % 16 : -1)
+#define PLACES(v, k)                                                                                                   \
+	_mm_setr_epi8(AT(v, k, 0), AT(v, k, 1), AT(v, k, 2), AT(v, k, 3), AT(v, k, 4), AT(v, k, 5), AT(v, k, 6),       \
+		AT(v, k, 7), AT(v, k, 8), AT(v, k, 9), AT(v, k, 10), AT(v, k, 11), AT(v, k, 12), AT(v, k, 13),         \
+		AT(v, k, 14), AT(v, k, 15))
+
+/* One channel of sixteen pixels. */
+static inline AVX2 void put_channel(const __m128i bytes[3], __m128i first, __m128i second, __m128i third, uint8_t *to)
+{
+	__m128i some = _mm_or_si128(_mm_shuffle_epi8(bytes[0], first), _mm_shuffle_epi8(bytes[1], second));
+
+	_mm_storeu_si128((__m128i *)to, _mm_or_si128(some, _mm_shuffle_epi8(bytes[2], third)));
+}
+
+/* Serves both sets: it waits for memory with 16 at a time, too. */
+static AVX2 size_t split3_avx2(const uint8_t *from, size_t n, uint8_t *to, size_t plane)
+{
+	size_t i = 0;
+
+	for (; n - i >= 16; i += 16) {
+		const __m128i *at = (const __m128i *)(from + 3 * i);
+		__m128i bytes[3] = {_mm_loadu_si128(at), _mm_loadu_si128(at + 1), _mm_loadu_si128(at + 2)};
+
+		put_channel(bytes, PLACES(0, 0), PLACES(1, 0), PLACES(2, 0), to + i);
+		put_channel(bytes, PLACES(0, 1), PLACES(1, 1), PLACES(2, 1), to + plane + i);
+		put_channel(bytes, PLACES(0, 2), PLACES(1, 2), PLACES(2, 2), to + 2 * plane + i);
+	}
+	return i;
+}
+
 static inline AVX512 void put_eight(__m256i values, __m512d scale, __m512d offset, float *to)
 {
 	_mm256_storeu_ps(to, _mm512_cvtpd_ps(_mm512_add_pd(_mm512_mul_pd(_mm512_cvtepi32_pd(values), scale), offset)));
@@ -140,8 +171,9 @@ static AVX512 size_t one_avx512(const struct finish_line *line, const uint8_t *f
 	return line_avx512(line, from, n, to, 1);
 }
 
-static const struct finish_wide wide_avx2 = {.chw3 = chw3_avx2, .hwc3 = hwc3_avx2, .one = one_avx2};
-static const struct finish_wide wide_avx512 = {.chw3 = chw3_avx512, .hwc3 = hwc3_avx512, .one = one_avx512};
+static const struct finish_wide wide_avx2 = {.chw3 = chw3_avx2, .hwc3 = hwc3_avx2, .one = one_avx2, .split3 = split3_avx2};
+static const struct finish_wide wide_avx512 = {.chw3 = chw3_avx512, .hwc3 = hwc3_avx512, .one = one_avx512,
+	.split3 = split3_avx2};
 
 const struct finish_wide *finish_wide_of(enum cpu_set set)
 {
