@@ -2,8 +2,9 @@
 /*
  * The pool of threads: one queue. A wake-up costs more than a short job (a read from the page cache), so there is at most
  * one thread on its way at a time: who comes with a job wakes the first, and each that is up wakes the next before it
- * begins a job, as long as others wait. Jobs that are short are done by the one or two that are up before more have come;
- * jobs that block have all threads within as many wake-ups. doc/design/0014-host-process.md.
+ * begins a job, as long as others wait. Jobs that are short are done by the one or two that are up before more have come,
+ * and handed to their loops several at a time; jobs that block have all threads within as many wake-ups.
+ * doc/design/0014-host-process.md.
  */
 #include "net/pool.h"
 
@@ -12,10 +13,15 @@
 #include <pthread.h>
 #include <signal.h>
 
+/* Jobs that a loop is woken for at once. */
+#define MAX_KEPT 8
+
 struct pool {
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t work_came;
 	struct job *queue, **queue_tail;
+	struct job *kept, **kept_tail; /* ended, and not handed to their loops yet */
+	unsigned n_kept;
 	unsigned n_idle, n_threads, n_max;
 	bool coming; /* a thread that was woken or started, and has not taken the lock yet */
 	bool ending;
@@ -32,6 +38,7 @@ int pool_new(unsigned n_threads, struct pool **ret_pool)
 		return -ENOMEM;
 	pool->n_max = n_threads;
 	pool->queue_tail = &pool->queue;
+	pool->kept_tail = &pool->kept;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work_came, NULL);
 	*ret_pool = pool;
@@ -43,7 +50,7 @@ void pool_free(struct pool *pool)
 	if (!pool)
 		return;
 	pthread_mutex_lock(&pool->lock);
-	assert(!pool->queue);
+	assert(!pool->queue && !pool->kept);
 	pool->ending = true;
 	pthread_cond_broadcast(&pool->work_came);
 	pthread_mutex_unlock(&pool->lock);
@@ -69,18 +76,11 @@ static void pool_call(struct pool *pool)
 	}
 }
 
-/* The next job, or NULL when the pool ends. With the lock held. */
-static struct job *pool_next(struct pool *pool)
+/* The next job, or NULL when there is none. With the lock held. */
+static struct job *pool_take(struct pool *pool)
 {
-	struct job *job;
+	struct job *job = pool->queue;
 
-	while (!pool->queue && !pool->ending) {
-		pool->n_idle++;
-		pthread_cond_wait(&pool->work_came, &pool->lock);
-		pool->n_idle--;
-		pool->coming = false;
-	}
-	job = pool->queue;
 	if (!job)
 		return NULL;
 	pool->queue = job->next;
@@ -91,19 +91,72 @@ static struct job *pool_next(struct pool *pool)
 	return job;
 }
 
+/* With the lock held. */
+static void pool_keep(struct pool *pool, struct job *job)
+{
+	job->next = NULL;
+	*pool->kept_tail = job;
+	pool->kept_tail = &job->next;
+	pool->n_kept++;
+}
+
+/*
+ * What is to be handed to the loops now. A loop is woken for several jobs at once only as long as a thread is sure to come
+ * by soon: this one may be about to block. With the lock held.
+ */
+static struct job *pool_take_kept(struct pool *pool)
+{
+	struct job *all = pool->kept;
+
+	if (pool->queue && pool->coming && pool->n_kept < MAX_KEPT)
+		return NULL;
+	pool->kept = NULL;
+	pool->kept_tail = &pool->kept;
+	pool->n_kept = 0;
+	return all;
+}
+
+static void jobs_post(struct job *job)
+{
+	while (job) {
+		struct job *next = job->next;
+
+		/* From here on the job is the loop's, which may be through with it before this returns. */
+		loop_post(job->loop, &job->task);
+		job = next;
+	}
+}
+
+/* One job, and what is kept. false: there was neither. With the lock held. */
+static bool pool_work(struct pool *pool)
+{
+	struct job *job = pool_take(pool), *ended = pool_take_kept(pool);
+
+	if (!job && !ended)
+		return false;
+	pthread_mutex_unlock(&pool->lock);
+	jobs_post(ended);
+	if (job)
+		job->work(job);
+	pthread_mutex_lock(&pool->lock);
+	if (job)
+		pool_keep(pool, job);
+	return true;
+}
+
 static void *pool_main(void *arg)
 {
 	struct pool *pool = arg;
-	struct job *job;
 
 	pthread_mutex_lock(&pool->lock);
 	pool->coming = false;
-	while ((job = pool_next(pool)) != NULL) {
-		pthread_mutex_unlock(&pool->lock);
-		job->work(job);
-		/* From here on the job is the loop's, which may be through with it before this returns. */
-		loop_post(job->loop, &job->task);
-		pthread_mutex_lock(&pool->lock);
+	while (pool_work(pool) || !pool->ending) {
+		if (pool->queue || pool->kept || pool->ending)
+			continue;
+		pool->n_idle++;
+		pthread_cond_wait(&pool->work_came, &pool->lock);
+		pool->n_idle--;
+		pool->coming = false;
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
