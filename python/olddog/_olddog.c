@@ -84,12 +84,34 @@ static int slice_of(struct deadline d)
 	return (int)(left_ms < 0 ? 0 : left_ms < SLICE_MS ? left_ms : SLICE_MS);
 }
 
+/* What is said while one waits is about the waiting, which may have no end: it is shown now. -1: an exception is set. */
+static int show_warnings(struct loader *l)
+{
+	PyObject *errors, *category;
+	int r = 0;
+
+	if (PyList_Size(l->warnings) < 1)
+		return 0;
+	errors = PyImport_ImportModule("olddog.errors");
+	category = errors ? PyObject_GetAttrString(errors, "Warning") : NULL;
+	while (category && r == 0 && PyList_Size(l->warnings) > 0) {
+		const char *words = PyUnicode_AsUTF8AndSize(PyList_GetItem(l->warnings, 0), NULL);
+
+		r = words ? PyErr_WarnEx(category, words, 3) : -1;
+		if (PyList_SetSlice(l->warnings, 0, 1, NULL) < 0)
+			r = -1;
+	}
+	Py_XDECREF(category);
+	Py_XDECREF(errors);
+	return category ? r : -1;
+}
+
 /* Whether to go on after r; else r is final, or an exception is set. */
-static bool again(int r, struct deadline d)
+static bool again(struct loader *l, int r, struct deadline d)
 {
 	if (r != -EAGAIN && r != -EINTR)
 		return false;
-	return PyErr_CheckSignals() == 0 && (d.at_ms < 0 || now_ms() < d.at_ms);
+	return PyErr_CheckSignals() == 0 && show_warnings(l) == 0 && (d.at_ms < 0 || now_ms() < d.at_ms);
 }
 
 /* Kept for Python to show after the call: here an exception would have nowhere to go. */
@@ -172,7 +194,7 @@ static int begin_and_await(struct loader *l, const struct olddog_loader_conf *c,
 		wait_begin(l);
 		r = olddog_loader_await(l->loader, slice_of(d), e);
 		wait_end(l);
-	} while (again(r, d));
+	} while (again(l, r, d));
 	if (r == 0)
 		return 0;
 	olddog_loader_close(l->loader);
@@ -233,7 +255,7 @@ static PyObject *loader_next(PyObject *self, PyObject *arg)
 		wait_begin(l);
 		r = olddog_loader_next(loader, slice_of(d), &batch, &e);
 		wait_end(l);
-	} while (again(r, d));
+	} while (again(l, r, d));
 	if (r == 0)
 		return batch_new(l, batch);
 	if (PyErr_Occurred())

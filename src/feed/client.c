@@ -108,7 +108,7 @@ static int ask_and_wait(struct olddog_loader *l, uint64_t deadline_ns, struct ol
 	if (!l->asked)
 		r = link_send(&l->link, &(struct rankmsg){.type = RANKMSG_NEXT});
 	l->asked = r == 0;
-	r = r < 0 ? r : link_recv(&l->link, deadline_ns, &m, &fd);
+	r = r < 0 ? r : client_recv(l, deadline_ns, &m, &fd);
 	if (r == -EPIPE)
 		return client_lost(l, e);
 	return r < 0 ? err_set(e, r, "%s", err_text(r)) : take_answer(l, &m, fd, ret, e);

@@ -48,6 +48,9 @@ struct olddog_loader {
 	unsigned n_deaths;		/* without a batch in between */
 	bool opened;			/* this incarnation has said OPENED */
 	bool asked, ended;
+	pid_t loader_pid;		/* as far as it is known; 0 */
+	uint64_t look_ns;		/* when to look what it does, if it says nothing until then; 0: nothing is awaited */
+	bool told_stopped;
 	struct err failed;		/* what stopped it for good */
 	VEC(struct mapping *) maps;	/* by slot, of this incarnation */
 	struct olddog_batch *batches;	/* held */
@@ -72,6 +75,12 @@ int client_lost(struct olddog_loader *l, struct err *e);
 /* The loader is at this position now; m says what is left from there. */
 void client_at(struct olddog_loader *l, uint64_t consumed, const struct rankmsg *m);
 void client_warn(struct olddog_loader *l, const char *words);
+
+/* client_wait.c */
+/* link_recv(), with a warning when the loader is stopped. */
+int client_recv(struct olddog_loader *l, uint64_t deadline_ns, struct rankmsg *ret, int *ret_fd);
+/* Who is connected to, as the kernel knows it. */
+void client_see_peer(struct olddog_loader *l);
 
 /* client_map.c */
 /* Takes fd (-1: a slot that is known), maps slot whole. E_PROTOCOL when neither makes sense. */

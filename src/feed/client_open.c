@@ -152,6 +152,8 @@ static int take_opened(struct olddog_loader *l, const struct rankmsg *m)
 		if (!is_zero(l->open.fields_id) && memcmp(l->open.fields_id, m->fields_id, SHA256_BYTES) != 0)
 			client_warn(l, "the state was kept with other fields or transforms: positions go on, pixels differ");
 	}
+	if (m->pid)
+		l->loader_pid = (pid_t)m->pid;
 	l->info = (struct olddog_loader_info){.n_samples = m->n_samples, .epoch_len = m->epoch_len,
 		.global_batch = m->global_batch, .seed = m->seed};
 	client_at(l, l->open.consumed, m);
@@ -181,7 +183,7 @@ static int await_opened(struct olddog_loader *l, uint64_t deadline_ns, struct er
 	struct rankmsg m;
 	int fd = -1, r;
 
-	while ((r = link_recv(&l->link, deadline_ns, &m, &fd)) == 0) {
+	while ((r = client_recv(l, deadline_ns, &m, &fd)) == 0) {
 		fd_closep(&fd);
 		fd = -1;
 		if (m.type == RANKMSG_FAIL)
@@ -205,6 +207,7 @@ static int ask_to_open(struct olddog_loader *l, uint64_t deadline_ns, struct err
 		return -EAGAIN;
 	if (r < 0)
 		return r;
+	client_see_peer(l);
 	r = link_send(&l->link, &l->open);
 	/* Who was turned away at once finds the reason still waiting to be read. */
 	if (r == -EPIPE)
@@ -216,6 +219,8 @@ int client_lost(struct olddog_loader *l, struct err *e)
 {
 	link_close(&l->link);
 	l->opened = l->asked = false;
+	l->loader_pid = 0;
+	l->look_ns = 0;
 	client_unmap_all(l);
 	/* One that ends just when it is connected to is as one that was not there, but not for ever. */
 	if (++l->n_deaths > MAX_DEATHS)

@@ -241,7 +241,7 @@ static void send_opened(struct rank *r)
 	const struct plan *plan = r->plan->plan;
 	struct rankmsg m = {.type = RANKMSG_OPENED, .version = RANKMSG_VERSION, .has_order_id = true,
 		.n_samples = plan_n_samples(plan), .epoch_len = plan_epoch_len(plan), .global_batch = global_batch(r),
-		.seed = plan_spec(plan)->seed, .n_left = stream_batches_left(r->stream),
+		.seed = plan_spec(plan)->seed, .pid = (uint32_t)getpid(), .n_left = stream_batches_left(r->stream),
 		.n_batches = stream_batches(r->stream)};
 
 	memcpy(m.order_id, plan_order_id(plan), SHA256_BYTES);

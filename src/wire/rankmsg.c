@@ -51,6 +51,7 @@ static const struct tag tags[] = {
 	{28, VALUE_U64, AT(n_left), 0, 0},
 	{29, VALUE_U64, AT(n_batches), 0, 0},
 	{30, VALUE_U64, AT(seed), 0, 0},
+	{31, VALUE_U32, AT(pid), 0, 0},
 };
 
 static const uint8_t zeros[SHA256_BYTES];

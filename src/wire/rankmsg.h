@@ -57,6 +57,7 @@ struct rankmsg {
 	/* OPENED */
 	uint8_t fields_id[SHA256_BYTES];
 	uint64_t n_samples, epoch_len, global_batch, seed;
+	uint32_t pid;			/* the loader's, by its own count; 0: an older one's */
 	/* BATCH, RELEASE */
 	uint32_t slot;
 	uint64_t slot_bytes;		/* of its memory now */

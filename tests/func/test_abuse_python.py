@@ -2,7 +2,10 @@
 """olddog.Loader in long lives: opened and closed over and over, as by notebooks, sweeps and evaluations."""
 
 import os
+import signal
+from pathlib import Path
 
+from process_help import stop
 from python_help import scripts, write_spec  # noqa: F401 (fixture)
 
 OPENING = """
@@ -46,3 +49,26 @@ def test_loaders_that_are_opened_and_closed_leave_nothing(olddog, scripts, set_s
     assert int(fds) == 0
     # A sanitizer keeps what was freed.
     assert sanitized or int(kilobytes) < 1024
+
+
+def test_a_stopped_loader_is_named_while_python_waits_for_it(olddog, scripts, set_shards, tmp_path):  # noqa: F811
+    spec = write_spec(tmp_path / "spec.yaml", f"{set_shards[0]}/*.tar")
+    script = scripts("""
+import ctypes, sys, warnings
+import olddog
+ctypes.CDLL(None).prctl(36, 1)
+warnings.showwarning = lambda message, category, *rest: print(category.__name__, message)
+loader = olddog.Loader(sys.argv[1], batch=10, workers=1, epochs=1)
+print("opened")
+input()
+print(sum(len(b.key) for b in loader))
+""", spec)
+    assert script.line() == "opened"
+    pid = script.popen.pid
+    (loader,) = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    stop(loader)
+    script.go()
+    said = script.line()
+    assert said.startswith("Warning ") and f"olddog-loader (process {loader}) is stopped" in said
+    os.kill(loader, signal.SIGCONT)
+    assert script.end() == "100\n"

@@ -84,3 +84,23 @@ def test_a_stopped_rank_stops_no_other(olddog, ranks, spec):  # noqa: F811
     os.kill(stopped.pid, signal.SIGCONT)
     for _ in range(15):
         assert stopped.stdout.readline().startswith("position=")
+
+
+@pytest.mark.parametrize("when", ["opening", "reading"])
+def test_a_stopped_loader_is_named_and_may_be_killed(olddog, ranks, spec, when):  # noqa: F811
+    want = olddog.lines("read", spec, "--digest=sample")
+    first = ranks.start("-i", spec)
+    assert first.stdout.readline().startswith("open")
+    (loader,) = ranks.loaders()
+    stop(loader)
+    if when == "opening":
+        waiting = ranks.start(spec)
+    else:
+        waiting = first
+        # What was made ahead is still to be had.
+        waiting.stdin.write("\n" * 8)
+        waiting.stdin.flush()
+    said = waiting.stderr.readline()
+    assert f"olddog-loader (process {loader}) is stopped" in said and f"kill -CONT {loader}" in said
+    os.kill(loader, signal.SIGKILL)
+    assert ranks.end(waiting)[0] == want
