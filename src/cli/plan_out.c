@@ -78,7 +78,7 @@ void plan_out_progress(void *ctx, uint64_t n_done, uint64_t n_all, uint64_t n_by
 	o->line = true;
 	fprintf(stderr, "\r\033[K%s of %s files, %s, %s/s, %.0f s left", grouped(n_done, done), grouped(n_all, all),
 		bytes_text(n_bytes, bytes), bytes_text((uint64_t)((double)n_bytes / (passed + 1e-9)), (char[32]){0}),
-		passed * (double)(n_all - n_done) / (double)n_done);
+		passed * (double)(n_all - n_done) / (double)MAX(n_done, 1));
 }
 
 static const char *plural(uint64_t n)

@@ -306,6 +306,7 @@ BOXES = {
     "everything": boxed(":", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--net", "--ipc", "--uts",
                         "--cgroup"),
     "no_executable_memory": boxed("echo 2 > /proc/sys/vm/memfd_noexec", "--pid", "--fork", "--mount-proc"),
+    "clock_of_its_own": ["unshare", "--time", "--fork", "--monotonic", "100000000", "--boottime", "100000000"],
     "nobody": ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--bounding-set=-all"],
 }
 
