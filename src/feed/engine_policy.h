@@ -5,7 +5,8 @@
  *
  * The rule: of everything that could be done now, what is wanted soonest by its stream, where soon is counted in
  * batches between the one that the stream waits for and the one that the deed serves (its lead). Bytes bound it:
- * encoded bytes under way, and bytes of batch slots. A bound never stops the last one: with nothing under way a sample
+ * encoded bytes under way, and bytes of batch slots. A sample too large for what is left of the former is waited for by
+ * all samples that are wanted no sooner. A bound never stops the last one: with nothing under way a sample
  * of any size is started; a stream that has nothing, ahead or held, gets one batch whatever the others hold; and one
  * that has nothing ahead gets more until the hard limit, past which it is refused, because only its user can help.
  */

@@ -77,6 +77,33 @@ static void encoded_bytes_are_bounded_but_never_the_last(void **state)
 	assert_int_equal(next((struct policy_state){.n_items = 8}, &s, 1).verb, POLICY_WAIT);
 }
 
+static void a_large_sample_is_not_starved_by_small_ones_of_others(void **state)
+{
+	struct policy_stream s[] = {
+		{.has_item = true, .item_lead = 1, .item_bytes = 50, .n_ahead = 2},
+		{.has_item = true, .item_lead = 1, .item_bytes = 5, .n_ahead = 2},
+	};
+	const struct policy_state used = {.read_bytes = 60, .n_items = 6};
+	struct policy_action a;
+
+	assert_int_equal(next(used, s, 2).verb, POLICY_WAIT);
+	assert_int_equal(next((struct policy_state){.read_bytes = 50, .n_items = 5}, s, 1).verb, POLICY_START);
+	/* What is wanted sooner goes first all the same, and batches are opened. */
+	s[1].item_lead = 0;
+	a = next(used, s, 2);
+	assert_int_equal(a.verb, POLICY_START);
+	assert_int_equal(a.stream, 1);
+	s[1] = (struct policy_stream){.open = true, .n_ahead = 1, .next_bytes = 1};
+	assert_int_equal(next(used, s, 2).verb, POLICY_OPEN);
+	/* Nor by those that are larger than all that there may be: those wait until nothing else is under way. */
+	s[0].item_bytes = 1000;
+	s[1] = (struct policy_stream){.has_item = true, .item_lead = 1, .item_bytes = 5, .n_ahead = 2};
+	assert_int_equal(next((struct policy_state){.read_bytes = 5, .n_items = 1}, s, 2).verb, POLICY_WAIT);
+	a = next((struct policy_state){0}, s, 2);
+	assert_int_equal(a.verb, POLICY_START);
+	assert_int_equal(a.stream, 0);
+}
+
 static void nothing_overtakes_a_sample_that_waits_for_room(void **state)
 {
 	const struct policy_stream s = {.has_item = true, .item_bytes = 1};
@@ -153,6 +180,7 @@ int main(void)
 		cmocka_unit_test(the_stream_with_the_least_ahead_goes_first),
 		cmocka_unit_test(samples_of_later_batches_wait_while_memory_is_over_its_limit),
 		cmocka_unit_test(encoded_bytes_are_bounded_but_never_the_last),
+		cmocka_unit_test(a_large_sample_is_not_starved_by_small_ones_of_others),
 		cmocka_unit_test(nothing_overtakes_a_sample_that_waits_for_room),
 		cmocka_unit_test(what_was_full_is_filled_up_in_one_go),
 		cmocka_unit_test(a_stream_has_no_more_ahead_than_its_pace_asks_for),
