@@ -194,22 +194,31 @@ void item_read_again(struct timer *t)
 
 #define DIFFER(a, b) ((a) < (b) ? -1 : 1)
 
+/* By what they are before where they lie in memory, so that a schedule on virtual time repeats. */
+static int batch_compare(const struct batch_work *a, const struct batch_work *b)
+{
+	if (a == b)
+		return 0;
+	if (batch_lead(a) != batch_lead(b))
+		return DIFFER(batch_lead(a), batch_lead(b));
+	if (a->global.begin != b->global.begin)
+		return DIFFER(a->global.begin, b->global.begin);
+	return a->from != b->from ? DIFFER(a->from, b->from) : DIFFER(a, b);
+}
+
 /* What is wanted first; of a batch what lies together. */
 static int read_compare(const void *a, const void *b)
 {
 	const struct item_read *x = *(struct item_read *const *)a, *y = *(struct item_read *const *)b;
 	const struct plan_member *m = place_of(x), *n = place_of(y);
-	int path;
+	int r = batch_compare(x->item->batch, y->item->batch);
 
-	if (batch_lead(x->item->batch) != batch_lead(y->item->batch))
-		return DIFFER(batch_lead(x->item->batch), batch_lead(y->item->batch));
-	if (x->item->batch != y->item->batch)
-		return DIFFER(x->item->batch, y->item->batch);
+	if (r == 0 && m->path != n->path)
+		r = strcmp(m->path, n->path);
+	if (r)
+		return r;
 	if (m->store != n->store)
 		return DIFFER(m->store, n->store);
-	path = m->path == n->path ? 0 : strcmp(m->path, n->path);
-	if (path)
-		return path;
 	return range_of(x)->offset == range_of(y)->offset ? 0 : DIFFER(range_of(x)->offset, range_of(y)->offset);
 }
 
