@@ -159,7 +159,6 @@ enum stall_state launch_state(pid_t pid)
 	case 'R':
 		return STALL_RUNS;
 	case 'S':
-	case 'D':
 		return STALL_SLEEPS;
 	default:
 		return STALL_UNKNOWN;

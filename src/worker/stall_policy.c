@@ -19,7 +19,8 @@ enum stall_verdict stall_look(struct stall *s, const struct stall_look *look)
 		return STALL_NONE;
 	s->last = *look;
 	s->n_stopped = look->state == STALL_STOPPED ? s->n_stopped + 1 : 0;
-	s->n_idle = look->state == STALL_STOPPED || look->state == STALL_SLEEPS ? s->n_idle + 1 : 0;
+	/* Without its processor time nobody knows what it does between looks. */
+	s->n_idle = look->cpu_ns && (look->state == STALL_STOPPED || look->state == STALL_SLEEPS) ? s->n_idle + 1 : 0;
 	if (s->n_stopped >= STALL_STOPPED_LOOKS)
 		return STALL_IS_STOPPED;
 	return s->n_idle >= STALL_IDLE_LOOKS ? STALL_IS_IDLE : STALL_NONE;

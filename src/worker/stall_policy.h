@@ -22,14 +22,14 @@
 #define STALL_IDLE_LOOKS 40
 
 enum stall_state {
-	STALL_UNKNOWN,	/* no /proc, or a worker without a process */
+	STALL_UNKNOWN,	/* no /proc; or it waits for a page of its program or of swap, as any other would */
 	STALL_RUNS,	/* runs or could */
 	STALL_SLEEPS,	/* waits for something: a confined worker that has a message has nothing to wait for */
 	STALL_STOPPED,
 };
 
 struct stall_look {
-	uint64_t now_ns, cpu_ns;
+	uint64_t now_ns, cpu_ns; /* cpu_ns 0: not to be told */
 	enum stall_state state;
 };
 

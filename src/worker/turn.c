@@ -130,8 +130,7 @@ static void take_back(struct worker_pool *pool, struct worker_proc *p)
 		work_end(pool, w, p->why);
 }
 
-/* Or may be soon. */
-static bool any_ready(const struct worker_pool *pool)
+static bool any_serves(const struct worker_pool *pool)
 {
 	for (unsigned i = 0; i < pool->conf.n_workers; i++) {
 		if (pool->procs[i].state == PROC_READY || pool->procs[i].state == PROC_STARTING)
@@ -147,7 +146,7 @@ static void start_failed(struct worker_pool *pool, struct worker_proc *p, const 
 	char words[sizeof(((struct work *)0)->words)];
 
 	proc_rest(p, loop_now(pool->conf.loop) + (REST_MIN_NS << MIN(n - 1, REST_MAX_DOUBLINGS)));
-	if (n < pool->conf.max_attempts || any_ready(pool))
+	if (n < pool->conf.max_attempts || any_serves(pool))
 		return;
 	snprintf(words, sizeof(words), "no decoding process could be started, %u times; the last: %s", n, why);
 	works_end(pool, &pool->again, E_WORKER_DIED, words);

@@ -18,7 +18,7 @@ static void begin(void)
 {
 	stall = (struct stall){0};
 	now_ns = NS_PER_S;
-	cpu_ns = 0;
+	cpu_ns = 1;
 }
 
 static enum stall_verdict look(enum stall_state state)
@@ -53,6 +53,14 @@ static void one_that_waits_for_a_processor_is_left_alone(void **state)
 {
 	assert_int_equal(n_looks_until(STALL_IS_IDLE, STALL_RUNS), MANY);
 	assert_int_equal(n_looks_until(STALL_IS_IDLE, STALL_UNKNOWN), MANY);
+}
+
+static void one_whose_processor_time_cannot_be_told_is_not_taken_for_idle(void **state)
+{
+	begin();
+	cpu_ns = 0;
+	for (unsigned n = 0; n < MANY; n++)
+		assert_int_equal(look(STALL_SLEEPS), STALL_NONE);
 }
 
 /* As a tracer sees it at every call, and as one that reads slow pages. */
@@ -101,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stopped_one_is_known_in_a_second_and_an_idle_one_in_ten),
 		cmocka_unit_test(one_that_waits_for_a_processor_is_left_alone),
+		cmocka_unit_test(one_whose_processor_time_cannot_be_told_is_not_taken_for_idle),
 		cmocka_unit_test(one_that_gets_on_is_left_alone),
 		cmocka_unit_test(one_that_was_stopped_only_for_a_moment_is_left_alone),
 		cmocka_unit_test(looks_that_come_too_soon_do_not_count),
