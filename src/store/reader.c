@@ -59,7 +59,7 @@ static int read_fd(struct store_reader *r, uint8_t *buf, size_t n, uint64_t offs
 {
 	size_t done = (size_t)read_near(r, buf, n, offset);
 
-	*ret_near = r->n_near < ASK_EVERY;
+	*ret_near = r->n_near <= ASK_EVERY;
 	while (done < n) {
 		ssize_t got = pread(r->fd, buf + done, n - done, (off_t)(offset + done));
 

@@ -94,6 +94,24 @@ static void behind_a_filter_it_is_read_through_the_filter(void **state)
 	compare("#fault=seed:1");
 }
 
+/* Once it was said of one read, those that nobody asked about count as it did. */
+static void what_lay_in_memory_counts_so_until_it_is_asked_again(void **state)
+{
+	AUTO(store_reader) struct store_reader *r = NULL;
+	struct place p;
+	uint8_t buf[4];
+	bool near, still;
+
+	place_open(&p, "");
+	assert_int_equal(store_reader_open(p.store, p.path, &p.st.file, &r, NULL), 0);
+	assert_int_equal(store_reader_read(r, buf, 4, 0, &near, NULL), 0);
+	for (unsigned i = 0; i < 16; i++) {
+		assert_int_equal(store_reader_read(r, buf, 4, 4 * i, &still, NULL), 0);
+		assert_true(still || !near);
+	}
+	place_release(&p);
+}
+
 static void what_changed_is_noticed_at_the_end_and_at_the_next_opening(void **state)
 {
 	AUTO(store_reader) struct store_reader *r = NULL, *again = NULL;
@@ -128,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_read_by_its_descriptor),
 		cmocka_unit_test(behind_a_filter_it_is_read_through_the_filter),
+		cmocka_unit_test(what_lay_in_memory_counts_so_until_it_is_asked_again),
 		cmocka_unit_test(what_changed_is_noticed_at_the_end_and_at_the_next_opening),
 		cmocka_unit_test(what_is_no_file_is_not_opened),
 	};
