@@ -4,7 +4,6 @@
  * Between a point after the start and the end neither allocated bytes nor descriptors, mappings or slots may grow.
  * OLDDOG_SOAK_BATCHES says how many batches (default 20,000; 24 hours are 1,440,000); with pictures a hundredth of that.
  */
-#include <dirent.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +19,7 @@
 #include "base/scope.h"
 #include "feed/engine.h"
 #include "tiny.h"
+#include "unit/open_fds.h"
 #include "worker/serve.h"
 
 #define STEP_NS (60 * NS_PER_MS)
@@ -67,18 +67,6 @@ struct run {
 	bool ended, closed;
 };
 
-static unsigned count_descriptors(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
-
 static unsigned count_mappings(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -97,7 +85,7 @@ static struct use use_now(const struct run *run)
 	struct engine_counts counts;
 
 	engine_counts_get(run->engine, &counts);
-	return (struct use){.bytes = allocated_bytes(), .n_descriptors = count_descriptors(), .n_mappings = count_mappings(),
+	return (struct use){.bytes = allocated_bytes(), .n_descriptors = n_open_fds(), .n_mappings = count_mappings(),
 		.slot_bytes = counts.slot_bytes};
 }
 

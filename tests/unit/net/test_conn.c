@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "net/conn.h"
+#include "unit/open_fds.h"
 
 struct pair {
 	struct loop *loop;
@@ -66,16 +67,6 @@ static void a_closed_side_reads_as_the_end_and_breaks_sends(void **state)
 	assert_int_equal(conn_recv(p.b, got, sizeof(got), NULL, NULL), 0);
 	assert_int_equal(conn_send(p.b, "x", 1, NULL, 0), -EPIPE);
 	pair_free(&p);
-}
-
-/* Open descriptors of this process, so that a leak is seen. */
-static unsigned n_open_fds(void)
-{
-	unsigned n = 0;
-
-	for (int fd = 0; fd < 256; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return n;
 }
 
 static void descriptors_pass_and_the_surplus_is_closed(void **state)

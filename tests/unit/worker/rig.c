@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rig.h"
 
-#include <dirent.h>
-
 #include "base/clock.h"
 #include "chain.h"
 #include "worker/serve.h"
@@ -78,18 +76,6 @@ void rig_release(struct rig *rig, struct rig_work *w)
 {
 	worker_release(rig->pool, &w->work);
 	worker_in_free(rig->pool, &w->work.in);
-}
-
-unsigned n_open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	unsigned n = 0;
-
-	assert_non_null(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
 }
 
 unsigned rig_children(pid_t *ret, unsigned max)

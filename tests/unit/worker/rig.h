@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "unit/open_fds.h"
 #include "worker/worker.h"
 
 #define RIG_MAX_WORKS 1024
@@ -46,8 +47,6 @@ void rig_run(struct rig *rig);
 /* Gives back the room of a work that has ended, input and output. */
 void rig_release(struct rig *rig, struct rig_work *w);
 
-/* Descriptors that this process has open. */
-unsigned n_open_fds(void);
 /* Its children. */
 unsigned rig_children(pid_t *ret, unsigned max);
 
