@@ -2,12 +2,11 @@
 /* Waiting for olddog-loader. Who waits for long is told, once, when that is because somebody stopped it: it cannot say so. */
 #include "feed/client.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/scope.h"
+#include "net/process.h"
 
 #define LOOK_NS (5 * NS_PER_S)
 
@@ -24,20 +23,9 @@ void client_see_peer(struct olddog_loader *l)
 /* Where processes have other numbers for us (another namespace), that number is somebody else's, or nobody's. */
 static bool loader_is_stopped(pid_t pid)
 {
-	static const char name[] = "(olddog-loader) ";
-	char path[40], text[128];
-	AUTO_CLOSE int fd = -1;
-	const char *at;
-	ssize_t n;
+	char state = process_state(pid, "olddog-loader");
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	at = strstr(text, name);
-	return at && (at[sizeof(name) - 1] == 'T' || at[sizeof(name) - 1] == 't');
+	return state == 'T' || state == 't';
 }
 
 static void look(struct olddog_loader *l)

@@ -4,12 +4,12 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "feed/job.h"
 #include "feed/loader_int.h"
+#include "net/capacity.h"
 
 /* A rank that starts a loader and dies before it connects leaves one that nobody knows of. */
 #define IDLE_NS (30 * NS_PER_S)
@@ -66,9 +66,7 @@ static void refuse_without_descriptors(struct loader *l, int listening)
 /* Half of the descriptors are for data, slots and workers: strangers must not take those from the ranks that are there. */
 static bool has_room(const struct loader *l)
 {
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit) < 0 || l->n_ranks < limit.rlim_cur / 2;
+	return l->n_ranks < descriptors_available() / 2;
 }
 
 static void on_connection(struct watch *w, uint32_t revents)

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/scope.h"
+#include "net/process.h"
 #include "worker/channel.h"
 
 static int put_fds(posix_spawn_file_actions_t *actions, const struct launch *l)
@@ -130,21 +131,6 @@ uint64_t launch_cpu_ns(pid_t pid)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The letter behind the name in /proc/PID/stat: "PID (NAME) S ..", where NAME may hold anything. */
-static char state_letter(pid_t pid)
-{
-	char path[40], text[128];
-	AUTO_CLOSE int fd = -1;
-	const char *end;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	end = n < 0 ? NULL : memrchr(text, ')', (size_t)n);
-	return end && end + 2 < text + n ? end[2] : '?';
-}
-
 enum stall_state launch_state(pid_t pid)
 {
 	siginfo_t info = {0};
@@ -152,7 +138,7 @@ enum stall_state launch_state(pid_t pid)
 	/* Needs no /proc, and takes the news from nobody. */
 	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
 		return STALL_STOPPED;
-	switch (state_letter(pid)) {
+	switch (process_state(pid, NULL)) {
 	case 'T':
 	case 't':
 		return STALL_STOPPED;
