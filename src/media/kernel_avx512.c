@@ -110,35 +110,39 @@ static inline AVX512 __m512i weighted(__m128i bytes, __m512i weight)
 	return _mm512_mullo_epi32(_mm512_cvtepu8_epi32(bytes), weight);
 }
 
-/* The last run of a row is a part of one: masked lanes are neither read nor written. */
-static inline AVX512 void sum_run(const int32_t *weights, uint32_t n_rows, const uint8_t *from, size_t stride, uint8_t *to,
-	const __mmask16 *masks)
+static inline AVX512 __m512i next(const uint8_t *p, __m512i weight, __m512i sum)
 {
-	__m512i sums[4];
+	return _mm512_add_epi32(sum, weighted(_mm_loadu_si128((const __m128i *)p), weight));
+}
 
-	for (unsigned i = 0; i < 4; i++)
-		sums[i] = _mm512_set1_epi32(1 << (COEFF_BITS - 1));
+static inline AVX512 void sum_run(const int32_t *weights, uint32_t n_rows, const uint8_t *from, size_t stride, uint8_t *to)
+{
+	__m512i a, b, c, d;
+
+	a = b = c = d = _mm512_set1_epi32(1 << (COEFF_BITS - 1));
 	for (uint32_t k = 0; k < n_rows; k++, from += stride) {
 		__m512i weight = _mm512_set1_epi32(weights[k]);
 
-		for (unsigned i = 0; i < 4; i++)
-			sums[i] = _mm512_add_epi32(sums[i], weighted(_mm_maskz_loadu_epi8(masks[i], from + 16 * i), weight));
+		a = next(from, weight, a);
+		b = next(from + 16, weight, b);
+		c = next(from + 32, weight, c);
+		d = next(from + 48, weight, d);
 	}
-	for (unsigned i = 0; i < 4; i++)
-		_mm_mask_storeu_epi8(to + 16 * i, masks[i], clamped(sums[i]));
+	_mm_storeu_si128((__m128i *)to, clamped(a));
+	_mm_storeu_si128((__m128i *)(to + 16), clamped(b));
+	_mm_storeu_si128((__m128i *)(to + 32), clamped(c));
+	_mm_storeu_si128((__m128i *)(to + 48), clamped(d));
 }
 
 static AVX512 void vertical(const int32_t *weights, uint32_t n_rows, const uint8_t *from, size_t stride, uint8_t *to,
 	size_t n)
 {
-	for (size_t at = 0; at < n; at += RUN) {
-		size_t left = n - at;
-		uint64_t mask = left >= RUN ? UINT64_MAX : (1ull << left) - 1;
-		const __mmask16 masks[] = {(__mmask16)mask, (__mmask16)(mask >> 16), (__mmask16)(mask >> 32),
-			(__mmask16)(mask >> 48)};
+	size_t at = 0;
 
-		sum_run(weights, n_rows, from + at, stride, to + at, masks);
-	}
+	for (; n - at >= RUN; at += RUN)
+		sum_run(weights, n_rows, from + at, stride, to + at);
+	if (at < n)
+		kernel_avx2.vertical(weights, n_rows, from + at, stride, to + at, n - at);
 }
 
 const struct kernel kernel_avx512 = {
