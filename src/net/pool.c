@@ -13,13 +13,16 @@
 #include <pthread.h>
 #include <signal.h>
 
+/* Urgent ones that may go before the same other. */
+#define MAX_OVERTAKE 64
 /* Jobs that a loop is woken for at once. */
 #define MAX_KEPT 8
 
 struct pool {
 	pthread_mutex_t lock; /* of everything below */
 	pthread_cond_t work_came;
-	struct job *queue, **queue_tail;
+	struct job *queue, **queue_tail, **urgent_tail; /* the urgent ones first; behind the last of them */
+	unsigned n_overtook; /* urgent ones, since another was taken */
 	struct job *kept, **kept_tail; /* ended, and not handed to their loops yet */
 	unsigned n_kept;
 	unsigned n_idle, n_threads, n_max;
@@ -37,7 +40,7 @@ int pool_new(unsigned n_threads, struct pool **ret_pool)
 	if (!pool)
 		return -ENOMEM;
 	pool->n_max = n_threads;
-	pool->queue_tail = &pool->queue;
+	pool->queue_tail = pool->urgent_tail = &pool->queue;
 	pool->kept_tail = &pool->kept;
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->work_came, NULL);
@@ -83,6 +86,10 @@ static struct job *pool_take(struct pool *pool)
 
 	if (!job)
 		return NULL;
+	if (pool->urgent_tail == &pool->queue)
+		pool->n_overtook = 0;
+	else if (pool->urgent_tail == &job->next)
+		pool->urgent_tail = &pool->queue;
 	pool->queue = job->next;
 	if (!pool->queue)
 		pool->queue_tail = &pool->queue;
@@ -192,6 +199,22 @@ static void job_run_on_loop(struct task *task)
 	job->done(job);
 }
 
+/* With the lock held. */
+static void pool_put(struct pool *pool, struct job *job)
+{
+	bool first = job->urgent && pool->n_overtook < MAX_OVERTAKE;
+	struct job **at = first ? pool->urgent_tail : pool->queue_tail;
+
+	job->next = *at;
+	*at = job;
+	if (!job->next)
+		pool->queue_tail = &job->next;
+	if (first) {
+		pool->urgent_tail = &job->next;
+		pool->n_overtook += job->next != NULL;
+	}
+}
+
 /* Whether a thread will take it. */
 static bool pool_enqueue(struct pool *pool, struct job *job)
 {
@@ -200,11 +223,8 @@ static bool pool_enqueue(struct pool *pool, struct job *job)
 	pthread_mutex_lock(&pool->lock);
 	pool_call(pool);
 	taken = pool->n_threads > 0;
-	if (taken) {
-		job->next = NULL;
-		*pool->queue_tail = job;
-		pool->queue_tail = &job->next;
-	}
+	if (taken)
+		pool_put(pool, job);
 	pthread_mutex_unlock(&pool->lock);
 	return taken;
 }

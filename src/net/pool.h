@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A bounded pool of threads for work that blocks. On a virtual loop there are no threads: the work runs from the loop,
- * in the order of submission, so that a schedule repeats exactly.
+ * in the order of submission (no time passes, so none is urgent), so that a schedule repeats exactly.
  */
 #ifndef OLDDOG_NET_POOL_H
 #define OLDDOG_NET_POOL_H
@@ -23,6 +23,7 @@ struct job {
 	struct task task;
 	struct job *next;
 	struct loop *loop;
+	bool urgent;			/* goes before those that wait and are not, but not for ever */
 	void (*work)(struct job *job);	/* on a pool thread: touches nothing that the loop's thread touches */
 	void (*done)(struct job *job);	/* on the loop's thread, exactly once, never inside pool_submit() */
 };

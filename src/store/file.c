@@ -259,6 +259,7 @@ static void file_submit(struct store *store, struct store_req *req)
 
 	req->job.work = file_work;
 	req->job.done = file_done;
+	req->job.urgent = req->prio == STORE_PRIO_URGENT;
 	pool_submit(s->pool, req->loop, &req->job);
 }
 

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -120,6 +121,92 @@ static void jobs_that_block_get_all_threads(void **state)
 		assert_int_equal(loop_run(loop), 0);
 	}
 	pthread_barrier_destroy(&all);
+}
+
+/* One thread, held up until all have been submitted. */
+#define MAX_RANKED 200
+
+struct ranked {
+	sem_t begun, go;
+	struct job holder;
+	struct ranked_job {
+		struct job job;
+		struct ranked *all;
+	} jobs[MAX_RANKED];
+	unsigned order[MAX_RANKED], n_done;
+};
+
+static void holder_work(struct job *job)
+{
+	struct ranked *r = container_of(job, struct ranked, holder);
+
+	sem_post(&r->begun);
+	sem_wait(&r->go);
+}
+
+static void ranked_work(struct job *job)
+{
+}
+
+static void ranked_done(struct job *job)
+{
+	struct ranked_job *j = container_of(job, struct ranked_job, job);
+
+	j->all->order[j->all->n_done++] = (unsigned)(j - j->all->jobs);
+}
+
+static void ranked_run(struct ranked *r, unsigned n, bool (*is_urgent)(unsigned i))
+{
+	AUTO(pool) struct pool *pool = NULL;
+	AUTO(loop) struct loop *loop = NULL;
+
+	*r = (struct ranked){.holder = {.work = holder_work, .done = meeting_done}};
+	assert_int_equal(sem_init(&r->begun, 0, 0), 0);
+	assert_int_equal(sem_init(&r->go, 0, 0), 0);
+	assert_int_equal(pool_new(1, &pool), 0);
+	assert_int_equal(loop_new(&loop), 0);
+	pool_submit(pool, loop, &r->holder);
+	sem_wait(&r->begun);
+	for (unsigned i = 0; i < n; i++) {
+		r->jobs[i] = (struct ranked_job){
+			.job = {.work = ranked_work, .done = ranked_done, .urgent = is_urgent(i)}, .all = r};
+		pool_submit(pool, loop, &r->jobs[i].job);
+	}
+	sem_post(&r->go);
+	assert_int_equal(loop_run(loop), 0);
+	assert_int_equal(r->n_done, n);
+}
+
+static bool every_third(unsigned i)
+{
+	return i % 3 == 2;
+}
+
+static void urgent_jobs_go_before_others_each_in_their_order(void **state)
+{
+	static const unsigned want[] = {2, 5, 8, 0, 1, 3, 4, 6, 7};
+	static struct ranked r;
+
+	ranked_run(&r, N_ELEMS(want), every_third);
+	assert_memory_equal(r.order, want, sizeof(want));
+}
+
+static bool all_but_the_first(unsigned i)
+{
+	return i > 0;
+}
+
+static void no_job_is_overtaken_for_ever(void **state)
+{
+	static struct ranked r;
+	unsigned at = 0;
+
+	ranked_run(&r, MAX_RANKED, all_but_the_first);
+	while (r.order[at] != 0)
+		at++;
+	assert_in_range(at, 1, MAX_RANKED / 2);
+	for (unsigned i = 1; i < MAX_RANKED; i++)
+		assert_int_equal(r.order[i <= at ? i - 1 : i], i);
 }
 
 static void virtual_time_does_jobs_in_order_on_one_thread(void **state)
@@ -243,6 +330,8 @@ int main(void)
 		cmocka_unit_test(threads_do_each_job_once),
 		cmocka_unit_test(signals_are_left_to_the_loops_thread),
 		cmocka_unit_test(jobs_that_block_get_all_threads),
+		cmocka_unit_test(urgent_jobs_go_before_others_each_in_their_order),
+		cmocka_unit_test(no_job_is_overtaken_for_ever),
 		cmocka_unit_test(virtual_time_does_jobs_in_order_on_one_thread),
 		cmocka_unit_test(several_loops_share_a_pool),
 		cmocka_unit_test(a_done_job_may_be_submitted_again),
