@@ -2,12 +2,19 @@
 #include "base/hash.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <openssl/evp.h>
+#include <string.h>
 #include <xxhash.h>
+
+/* Identities are of many short pieces, and a call of OpenSSL costs more than hashing one does. */
+#define HELD_BYTES 512
 
 struct sha256 {
 	EVP_MD_CTX *ctx;
+	size_t n_held;
+	uint8_t held[HELD_BYTES];
 };
 
 struct sha256 *sha256_new(void)
@@ -32,27 +39,42 @@ void sha256_free(struct sha256 *h)
 	mem_free(h);
 }
 
-void sha256_add(struct sha256 *h, const void *p, size_t n)
+static void update(struct sha256 *h, const void *p, size_t n)
 {
 	int ok = EVP_DigestUpdate(h->ctx, p, n);
 
 	assert(ok == 1);
 }
 
+static void held_flush(struct sha256 *h)
+{
+	update(h, h->held, h->n_held);
+	h->n_held = 0;
+}
+
+void sha256_add(struct sha256 *h, const void *p, size_t n)
+{
+	if (n > HELD_BYTES - h->n_held)
+		held_flush(h);
+	if (n >= HELD_BYTES) {
+		update(h, p, n);
+		return;
+	}
+	if (n > 0)
+		memcpy(h->held + h->n_held, p, n);
+	h->n_held += n;
+}
+
 void sha256_add_u64(struct sha256 *h, uint64_t v)
 {
-	uint8_t b[8];
-
-	for (unsigned i = 0; i < 8; i++)
-		b[i] = (uint8_t)(v >> (8 * i));
-	sha256_add(h, b, sizeof(b));
+	v = htole64(v);
+	sha256_add(h, &v, sizeof(v));
 }
 
 void sha256_add_u32(struct sha256 *h, uint32_t v)
 {
-	uint8_t b[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
-
-	sha256_add(h, b, sizeof(b));
+	v = htole32(v);
+	sha256_add(h, &v, sizeof(v));
 }
 
 void sha256_add_str(struct sha256 *h, const char *p, size_t n)
@@ -63,7 +85,10 @@ void sha256_add_str(struct sha256 *h, const char *p, size_t n)
 
 void sha256_finish(struct sha256 *h, uint8_t ret[SHA256_BYTES])
 {
-	int ok = EVP_DigestFinal_ex(h->ctx, ret, NULL) == 1 && EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL) == 1;
+	int ok;
+
+	held_flush(h);
+	ok = EVP_DigestFinal_ex(h->ctx, ret, NULL) == 1 && EVP_DigestInit_ex(h->ctx, EVP_sha256(), NULL) == 1;
 
 	assert(ok);
 }

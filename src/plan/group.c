@@ -120,7 +120,8 @@ static int compare_keys(const void *a, const void *b, void *table)
 	return c ? c : (x > y) - (x < y);
 }
 
-int grouper_end(struct grouper *g)
+/* Tells of keys that come again after others. */
+static int keys_again(struct grouper *g)
 {
 	struct table *t = g->table;
 	AUTO_FREE uint32_t *order = mem_calloc(t->samples.n + 1, sizeof(*order));
@@ -142,4 +143,20 @@ int grouper_end(struct grouper *g)
 			t->members.ptr[t->samples.ptr[first].first].offset);
 	g->odd->of[ODDITY_KEY_AGAIN].n = n_again;
 	return 0;
+}
+
+/* As most writers pack them; then none comes again. */
+static bool keys_rise(const struct table *t)
+{
+	for (size_t i = 1; i < t->samples.n; i++)
+		if (str_cmp(table_key(t, i - 1), table_key(t, i)) >= 0)
+			return false;
+	return true;
+}
+
+int grouper_end(struct grouper *g)
+{
+	struct table *t = g->table;
+
+	return keys_rise(t) ? 0 : keys_again(g);
 }

@@ -22,6 +22,7 @@ void names_release(struct names *s)
 	vec_release(&s->all);
 	mem_free(TAKE(s->slots));
 	s->n_slots = 0;
+	s->last = 0;
 }
 
 struct str names_at(const struct names *s, uint32_t number)
@@ -68,13 +69,26 @@ bool names_find(const struct names *s, struct str name, uint32_t *ret_number)
 	return true;
 }
 
+/* Extensions come in the same turn in each sample. */
+static bool is_next(struct names *s, struct str name, uint32_t *ret_number)
+{
+	uint32_t next = s->last + 1 < s->all.n ? s->last + 1 : 0;
+
+	if (s->all.n == 0 || !str_equal(names_at(s, next), name))
+		return false;
+	*ret_number = next;
+	return true;
+}
+
 int names_add(struct names *s, struct str name, uint32_t *ret_number)
 {
 	struct name_place place = {s->bytes.n, (uint32_t)name.n};
 	int r;
 
-	if (names_find(s, name, ret_number))
+	if (is_next(s, name, ret_number) || names_find(s, name, ret_number)) {
+		s->last = *ret_number;
 		return 0;
+	}
 	if (name.n > UINT32_MAX)
 		return -E2BIG;
 	if (2 * (s->all.n + 1) > s->n_slots) {
@@ -89,7 +103,7 @@ int names_add(struct names *s, struct str name, uint32_t *ret_number)
 	if (r < 0)
 		return r;
 	s->all.ptr[s->all.n++] = place;
-	*ret_number = (uint32_t)s->all.n - 1;
+	*ret_number = s->last = (uint32_t)s->all.n - 1;
 	s->slots[slot_of(s, name)] = (uint32_t)s->all.n;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct names {
 	VEC(struct name_place) all;
 	uint32_t *slots;	/* open addressing; number + 1, 0 is empty */
 	size_t n_slots;
+	uint32_t last;		/* the latest that was asked for by names_add() */
 };
 
 /* At most max names (below 2^31). */

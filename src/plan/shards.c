@@ -149,6 +149,8 @@ int shards_decode(const void *p, size_t n, struct index *x)
 		n_text > rd_left(&r) || n_shards * SHARD_BYTES > rd_left(&r))
 		return E_FORMAT;
 	err = sources_get(&r, x, n_sources, n_shards);
+	if (err == 0)
+		err = VEC_RESERVE(&x->shards, n_shards);
 	for (uint64_t i = 0; i < n_shards && err == 0; i++)
 		err = shard_get(&r, x, n_text);
 	if (err < 0)
