@@ -10,14 +10,42 @@
 #include "store/reader.h"
 #include "wire/tar.h"
 
-uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps, bool near)
+void scan_pace_init(struct scan_pace *p)
 {
-	uint32_t worth = near ? SCAN_NEAR_BYTES : SCAN_CALL_BYTES;
+	*p = (struct scan_pace){.window = SCAN_FIRST_BYTES, .stretch = SCAN_WINDOW_MIN};
+}
 
-	if (n_jumps > 0 && advance / n_jumps > worth)
-		return MAX(window / 4, SCAN_WINDOW_MIN);
+void scan_pace_want(struct scan_pace *p, uint64_t offset, uint32_t n)
+{
+	uint64_t jump = offset - p->end;
+
+	p->n_jumps += jump >= SCAN_WINDOW_MIN;
+	if (jump > SCAN_NEAR_BYTES) {
+		/* A longer one counts at once, and is forgotten slowly: another call costs more than some bytes do. */
+		p->stretch = (uint32_t)MIN(MAX(p->end - p->begin, p->stretch - p->stretch / 4), SCAN_NEAR_MAX);
+		p->begin = offset;
+	}
+	p->end = offset + n;
+}
+
+static uint32_t window_next(const struct scan_pace *p, uint64_t offset, bool near)
+{
+	uint64_t advance = offset - p->window_at;
+
+	if (near && p->begin == offset)
+		return p->stretch;
+	if (!near && p->n_jumps > 0 && advance / p->n_jumps > SCAN_CALL_BYTES)
+		return MAX(p->window / 4, SCAN_WINDOW_MIN);
 	/* In memory a large window gains nothing over one that the first-level cache holds. */
-	return MIN(window * 2, near ? SCAN_NEAR_MAX : SCAN_WINDOW_MAX);
+	return MIN(p->window * 2, near ? SCAN_NEAR_MAX : SCAN_WINDOW_MAX);
+}
+
+uint32_t scan_pace_read(struct scan_pace *p, uint64_t offset, bool near)
+{
+	p->window = window_next(p, offset, near);
+	p->window_at = offset;
+	p->n_jumps = 0;
+	return p->window;
 }
 
 /* What is in memory of the file. */
@@ -26,26 +54,23 @@ struct window {
 	uint64_t length;	/* of the file */
 	uint8_t *p;		/* room for SCAN_WINDOW_MAX + TAR_EXTENSION_MAX */
 	uint64_t offset, n;
-	uint64_t last;		/* where the latest wanted bytes ended */
-	uint32_t ahead, n_jumps;
+	struct scan_pace pace;
 	bool near;
 	uint64_t n_read;
 };
 
 static int window_get(struct window *w, uint64_t offset, size_t n, const uint8_t **ret, struct err *e)
 {
-	uint64_t end = w->offset + w->n, want;
+	uint64_t end = w->offset + w->n, window, want;
 	int r;
 
-	w->n_jumps += offset - w->last >= SCAN_WINDOW_MIN;
-	w->last = offset + n;
+	scan_pace_want(&w->pace, offset, (uint32_t)n);
 	if (offset >= w->offset && offset + n <= end) {
 		*ret = w->p + (offset - w->offset);
 		return 0;
 	}
-	w->ahead = scan_window(w->ahead, offset - w->offset, w->n_jumps, w->near);
-	w->n_jumps = 0;
-	want = MIN(MAX(n, w->ahead), w->length - offset);
+	window = scan_pace_read(&w->pace, offset, w->near);
+	want = MIN(MAX(n, window), w->length - offset);
 	r = store_reader_read(w->reader, w->p, want, offset, &w->near, e);
 	if (r < 0)
 		return r;
@@ -104,11 +129,12 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 {
 	AUTO_FREE uint8_t *memory = mem_alloc(SCAN_WINDOW_MAX + TAR_EXTENSION_MAX);
 	AUTO(store_reader) struct store_reader *reader = NULL;
-	struct window w = {.length = file->length, .p = memory, .ahead = SCAN_FIRST_BYTES};
+	struct window w = {.length = file->length, .p = memory};
 	AUTO_GROUPER struct grouper g;
 	AUTO_TAR struct tar t;
 	int r;
 
+	scan_pace_init(&w.pace);
 	tar_init(&t, file->length);
 	grouper_init(&g, table, odd);
 	if (!memory)

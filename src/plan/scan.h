@@ -17,10 +17,10 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 	struct oddities *odd, uint64_t *ret_read, struct err *e);
 
 /*
- * How much to read at a time. A call is worth SCAN_CALL_BYTES, or SCAN_NEAR_BYTES where the file's bytes lie in memory:
- * while members lie closer than that, what is between them is read along in ever larger windows; when they lie farther
- * apart, only headers are read. Pure: since the last read, of `window` bytes, the parser went on by advance bytes in
- * n_jumps jumps of SCAN_WINDOW_MIN or more. Gives the next window.
+ * How much to read at a time; pure. A call is worth SCAN_CALL_BYTES, or SCAN_NEAR_BYTES where the file's bytes lie in memory.
+ * While members lie closer than that, what is between them is read along in ever larger windows. When they lie farther
+ * apart only headers are read: where they are not near in shrinking windows, where they are as many bytes as were wanted
+ * in one stretch lately, such as a label and the headers before and behind it.
  */
 #define SCAN_WINDOW_MIN 1536u
 #define SCAN_WINDOW_MAX (1u << 20)
@@ -28,6 +28,19 @@ int scan_tar(struct store *store, const char *path, const struct store_file *fil
 #define SCAN_NEAR_BYTES (4u << 10)
 #define SCAN_NEAR_MAX (64u << 10)
 #define SCAN_FIRST_BYTES (16u << 10)
-uint32_t scan_window(uint32_t window, uint64_t advance, uint32_t n_jumps, bool near);
+
+struct scan_pace {
+	uint32_t window;	/* of the last read */
+	uint64_t window_at;
+	uint32_t n_jumps;	/* of SCAN_WINDOW_MIN or more, since it */
+	uint64_t begin, end;	/* of what was wanted without a jump of more than SCAN_NEAR_BYTES */
+	uint32_t stretch;	/* such a one's length, lately */
+};
+
+void scan_pace_init(struct scan_pace *p);
+/* n bytes at offset are wanted, behind all that was wanted before. */
+void scan_pace_want(struct scan_pace *p, uint64_t offset, uint32_t n);
+/* What is wanted at offset must be read: the size of the window that begins there. */
+uint32_t scan_pace_read(struct scan_pace *p, uint64_t offset, bool near);
 
 #endif

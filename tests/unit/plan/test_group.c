@@ -87,23 +87,51 @@ static void names_keep_their_numbers(void **state)
 	assert_int_equal(number, 999);
 }
 
-static void the_window_follows_the_members_distance(void **state)
+/* Headers that lie so far apart, and how much is read for the last of n. */
+static uint32_t read_for_members(struct scan_pace *p, uint64_t *at, uint64_t apart, unsigned n, bool near)
 {
-	uint32_t w = 65536;
+	uint64_t read_end = p->window_at + p->window;
+	uint32_t window = 0;
 
-	/* Small members side by side, and pictures of 60 KB: all is read. */
-	for (unsigned i = 0; i < 10; i++)
-		w = scan_window(w, w, 0, false);
-	assert_int_equal(w, SCAN_WINDOW_MAX);
-	assert_int_equal(scan_window(w, 600000, 10, false), SCAN_WINDOW_MAX);
-	/* Large ones: headers only. */
-	for (unsigned i = 0; i < 20; i++)
-		w = scan_window(w, 1000000, 10, false);
-	assert_int_equal(w, SCAN_WINDOW_MIN);
-	assert_int_equal(scan_window(w, 4096, 0, false), 2 * SCAN_WINDOW_MIN);
-	/* Where a call is cheap, pictures are jumped over. */
-	assert_int_equal(scan_window(SCAN_WINDOW_MIN, 600000, 10, true), SCAN_WINDOW_MIN);
-	assert_int_equal(scan_window(SCAN_NEAR_MAX, 2 * SCAN_NEAR_MAX, 0, true), SCAN_NEAR_MAX);
+	for (unsigned i = 0; i < n; i++, *at += apart) {
+		scan_pace_want(p, *at, 512);
+		if (*at + 512 <= read_end)
+			continue;
+		window = scan_pace_read(p, *at, near);
+		read_end = *at + window;
+	}
+	return window;
+}
+
+static void far_members_are_jumped_over_where_they_are_farther_apart_than_a_call_is_worth(void **state)
+{
+	struct scan_pace p;
+	uint64_t at = 0;
+
+	scan_pace_init(&p);
+	assert_int_equal(read_for_members(&p, &at, 2048, 10000, false), SCAN_WINDOW_MAX);
+	assert_int_equal(read_for_members(&p, &at, 60000, 100, false), SCAN_WINDOW_MAX);
+	assert_int_equal(read_for_members(&p, &at, 100000, 100, false), SCAN_WINDOW_MIN);
+	assert_int_equal(read_for_members(&p, &at, 1024, 3, false), 2 * SCAN_WINDOW_MIN);
+}
+
+static void of_near_members_as_much_is_read_as_a_stretch_had_lately(void **state)
+{
+	struct scan_pace p;
+	uint64_t at = 0;
+
+	scan_pace_init(&p);
+	assert_int_equal(read_for_members(&p, &at, 2048, 1000, true), SCAN_NEAR_MAX);
+	/* Pictures alone: their headers, once what came before is forgotten. */
+	assert_int_equal(read_for_members(&p, &at, 100352, 100, true), 512);
+	/* Each with a label behind it: label, and the header of the next. */
+	for (unsigned i = 0; i < 100; i++) {
+		read_for_members(&p, &at, 1024, 1, true);
+		read_for_members(&p, &at, 100352, 1, true);
+	}
+	assert_int_equal(p.window, 1536);
+	/* A stretch that was taken for a short one is read on. */
+	assert_int_equal(read_for_members(&p, &at, 1024, 4, true), 3072);
 }
 
 int main(void)
@@ -113,7 +141,8 @@ int main(void)
 		cmocka_unit_test(a_files_key_ends_at_the_last_dot),
 		cmocka_unit_test(meta_members_are_known),
 		cmocka_unit_test(names_keep_their_numbers),
-		cmocka_unit_test(the_window_follows_the_members_distance),
+		cmocka_unit_test(far_members_are_jumped_over_where_they_are_farther_apart_than_a_call_is_worth),
+		cmocka_unit_test(of_near_members_as_much_is_read_as_a_stretch_had_lately),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
