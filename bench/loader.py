@@ -94,10 +94,11 @@ def subjects(args, pictures, work):
         return lambda: measure([python, ROOT / "bench/peer_turboloader.py", tar, *many, *options])
     result = {"olddog": ours(folder, "set.plan"), "olddog, tar": ours(tar, "tar.plan")}
     if python:
-        result |= {TURBO: turbo("--again")} | torch_subjects(python, folder, many, args.all) | {
+        result |= {TURBO: turbo()} | torch_subjects(python, folder, many, args.all) | {
             "DALI on the CPU": lambda: measure([python, ROOT / "bench/peer_dali.py", folder, *many])}
     if python and args.all:
-        result |= {"TurboLoader, new memory": turbo(), "TurboLoader, no antialias": turbo("--again", "--no-antialias")}
+        result |= {"TurboLoader, memory used again": turbo("--again"),
+                   "TurboLoader, no antialias": turbo("--no-antialias")}
     debian = ["/usr/bin/python3", ROOT / "bench/peer_torchvision.py", folder, *many, "--workers", 2]
     return result | {"DataLoader, Pillow, Debian's": lambda: measure(debian),
                      "libjpeg-turbo alone": lambda: limit(pictures)}, missing
