@@ -162,6 +162,12 @@ def func():
     return pytest("func", "tests/func", env={**media(), "OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
 
 
+@step(default=True)
+def func_plain():
+    """Functional tests that a sanitizer stands in the way of."""
+    return pytest("func-plain", "tests/func", "-m", "plain", env={**media(), "OLDDOG_BUILD": "build-clang"})
+
+
 # --- the others, of `make test-all`
 
 @step(default=False)

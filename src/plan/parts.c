@@ -22,6 +22,7 @@ struct part {
 
 struct parts {
 	int dir;		/* -1: memory */
+	bool dir_is_new;	/* we made it */
 	char *name;
 	const char *prefix;	/* static */
 	VEC(struct part) all;
@@ -181,7 +182,8 @@ int parts_create(const char *dir, const char *prefix, struct parts **ret, struct
 
 	if (r < 0)
 		return r;
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST) {
+	p->dir_is_new = mkdir(dir, 0777) == 0;
+	if (!p->dir_is_new && errno != EEXIST) {
 		r = -errno;
 		return err_set(e, r, "%s: cannot make the plan's directory: %s", dir, err_text(r));
 	}
@@ -220,7 +222,8 @@ void parts_leave(const struct parts *parts, const struct parts *binds, const cha
 		return;
 	unlinkat(parts->dir, "part-0000", 0);
 	unlinkat(parts->dir, "bind-0000", 0);
-	rmdir(dir);
+	if (parts->dir_is_new)
+		rmdir(dir);
 }
 
 /* The whole segment at offset: 1 and its bytes, or 0 when what is there is not whole. */

@@ -35,7 +35,7 @@ int parts_open(const char *dir, const char *prefix, struct parts **ret, struct e
  * plan there. -EEXIST with words when dir has other things in it than a plan.
  */
 int parts_create(const char *dir, const char *prefix, struct parts **ret, struct err *e);
-/* Of a plan that failed: when nothing is in its parts and binds, they go, and dir with them if that leaves it empty. */
+/* Of a plan that failed: when nothing is in its parts and binds, they go, and dir with them if it was made for them. */
 void parts_leave(const struct parts *parts, const struct parts *binds, const char *dir);
 void parts_free(struct parts *p);
 DEFINE_AUTO(parts);

@@ -22,6 +22,24 @@ BUILD = (ROOT / os.environ.get("OLDDOG_BUILD", "build")).resolve()
 REPORTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", ": runtime error: ")
 
 
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "plain: not for a build with a sanitizer, whose runtime takes memory, and calls and "
+                            "files of the kernel, of its own; scripts/test runs these with the build that has none")
+
+
+def _is_sanitized():
+    needs = subprocess.run(["readelf", "-d", BUILD / "olddog"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return "libasan" in needs.stdout or "libtsan" in needs.stdout
+
+
+def pytest_collection_modifyitems(config, items):
+    if _is_sanitized():
+        plain = [i for i in items if i.get_closest_marker("plain")]
+        config.hook.pytest_deselected(items=plain)
+        items[:] = [i for i in items if i not in plain]
+
+
 def _environment(extra):
     env = {**os.environ, "LC_ALL": "C.UTF-8", **(extra or {})}
     env.setdefault("ASAN_OPTIONS", "abort_on_error=0:exitcode=99")
@@ -133,9 +151,8 @@ def build():
 
 @pytest.fixture(scope="session")
 def sanitized():
-    """Whether the build has a sanitizer, whose runtime takes memory, and calls and files of the kernel, of its own."""
-    needs = subprocess.run(["readelf", "-d", BUILD / "olddog"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return "libasan" in needs or "libtsan" in needs
+    """Whether the build has a sanitizer, which keeps memory for a while that was freed."""
+    return _is_sanitized()
 
 
 @pytest.fixture(scope="session")

@@ -141,7 +141,7 @@ def test_a_plan_that_found_no_room_leaves_no_temporaries_and_goes_on(olddog, pla
         rc, _, said = run(olddog, "plan", plan[0], "-o", to,
                           before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         assert rc == 0 or (rc == 1 and "File too large" in said)
-        assert set(content(to)) <= set(FILES)
+        assert not to.exists() or set(content(to)) <= set(FILES)
         seen.add(rc)
         olddog("plan", plan[0], "-o", to)
         assert content(to) == whole
@@ -156,12 +156,11 @@ def test_half_a_file_is_not_left_for_a_whole_one(olddog, plan, tmp_path):
     assert not os.path.lexists(out / "0.image.npy")
 
 
+@pytest.mark.plain  # a shadow takes more than any limit
 def test_workers_keep_limits_that_are_lower_already(olddog, plan):
     def lower():
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
-    if run(olddog, "--version", before=lower)[0] != 0:
-        pytest.skip("a sanitizer's shadow takes more than any limit")
     rc, out, said = run(olddog, "read", plan[1], "--digest=sample", before=lower)
     assert rc == 0 and out.splitlines() == plan[2], said
 

@@ -229,9 +229,8 @@ def test_nothing_is_needed_of_home_tmp_and_shm(olddog, spec, room, tmp_path, mon
 
 # Memory.
 
-def test_as_much_is_prepared_as_memory_allows(olddog, spec, group, sanitized):  # noqa: F811
-    if sanitized:
-        pytest.skip("a sanitizer's shadow takes more")
+@pytest.mark.plain  # a shadow takes more
+def test_as_much_is_prepared_as_memory_allows(olddog, spec, group):  # noqa: F811
     want = olddog.lines("read", spec, "--epochs", 4, "--digest=sample")
     memory = group("memory")
     args = ("read", spec, "--epochs", 4, "--digest=sample", "--workers", 2)
@@ -276,7 +275,8 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("name", LIMITS)
+# A sanitizer's own frames take more of a stack than the worker has then.
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.plain] * (n == "RLIMIT_STACK")) for n in LIMITS])
 def test_low_limits_are_kept_within_or_told(olddog, spec, name):  # noqa: F811
     want = olddog.lines("read", spec, "--digest=sample")
     for limit in LIMITS[name]:
@@ -311,10 +311,9 @@ BOXES = {
 }
 
 
-@pytest.mark.parametrize("box", BOXES)
-def test_a_container_of_any_kind_gets_the_same_lines(olddog, spec, set_shards, tmp_path, box, sanitized):  # noqa: F811
-    if sanitized and box == "no_proc":
-        pytest.skip("a sanitizer needs /proc")
+# A sanitizer needs /proc.
+@pytest.mark.parametrize("box", [pytest.param(b, marks=[pytest.mark.plain] * (b == "no_proc")) for b in BOXES])
+def test_a_container_of_any_kind_gets_the_same_lines(olddog, spec, set_shards, tmp_path, box):  # noqa: F811
     want = olddog.lines("read", spec, "--digest=sample")
     # Pytest's folders are for their owner only.
     for folder in {tmp_path, *tmp_path.parents, set_shards[0], *set_shards[0].parents}:
@@ -351,10 +350,9 @@ DENIED = {
 TOLD = {"no_pidfd": "Linux 5.3 is needed", "no_memfd": "shared memory", "no_seccomp": "prctl"}
 
 
-@pytest.mark.parametrize("which", DENIED)
-def test_system_calls_that_are_refused_do_not_matter_or_are_told(olddog, build, spec, which, sanitized):  # noqa: F811
-    if sanitized and which in ("docker", "no_affinity"):
-        pytest.skip("a sanitizer needs such calls (ptrace, sched_getaffinity)")
+# A sanitizer needs ptrace and sched_getaffinity.
+@pytest.mark.parametrize("which", [pytest.param(d, marks=[pytest.mark.plain] * (d in ("docker", "no_affinity"))) for d in DENIED])
+def test_system_calls_that_are_refused_do_not_matter_or_are_told(olddog, build, spec, which):  # noqa: F811
     want = olddog.lines("read", spec, "--digest=sample")
     argv = [build / "tests/func/olddog-deny", *DENIED[which]]
     if subprocess.run([*argv, "/bin/true"], capture_output=True).returncode != 0:
