@@ -233,8 +233,9 @@ static int file_do(struct file_store *s, struct store_req *req)
 		return file_publish(s, req, PUBLISH_REPLACE);
 	case STORE_CREATE_EXCLUSIVE:
 		return file_publish(s, req, PUBLISH_EXCLUSIVE);
+	default:
+		return -EOPNOTSUPP;
 	}
-	return -EOPNOTSUPP;
 }
 
 /* On a pool thread. A request that was cancelled while it waited is not begun. */

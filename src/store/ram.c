@@ -250,8 +250,9 @@ static int ram_do(struct ram *ram, struct store_req *req)
 	case STORE_WRITE:
 	case STORE_CREATE_EXCLUSIVE:
 		return ram_write(ram, path, req->ranges, req->op == STORE_CREATE_EXCLUSIVE);
+	default:
+		return -EOPNOTSUPP;
 	}
-	return -EOPNOTSUPP;
 }
 
 static void ram_submit(struct store *store, struct store_req *req)

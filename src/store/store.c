@@ -188,8 +188,9 @@ static int check_req(const struct store_req *req)
 	case STORE_MKDIR:
 	case STORE_REMOVE:
 		return 0;
+	default:
+		return -EOPNOTSUPP;
 	}
-	return -EINVAL;
 }
 
 /* The life of a request. */

@@ -40,7 +40,12 @@ enum store_kind { STORE_FILE = 1, STORE_DIR, STORE_OTHER };
 struct store_stat {
 	enum store_kind kind;
 	struct store_file file;		/* of a file */
-	uint64_t mtime_ns;		/* since 1970; 0 when the engine does not know */
+	uint64_t mtime_ns, atime_ns;	/* since 1970; 0 when the engine does not know */
+	const char *owner, *group;	/* the store's, as long as it lives; NULL when it does not know */
+	uint64_t block_bytes;		/* 0: it has no blocks */
+	uint32_t replication;		/* 0: it has none */
+	uint16_t mode;			/* permissions, 07777; 0 when it does not know */
+	bool growing;			/* somebody writes it */
 };
 
 struct store_entry {
@@ -73,7 +78,79 @@ enum store_op {
 	STORE_RENAME,			/* in place of what was there, as rename(2) does */
 	STORE_CREATE_EXCLUSIVE,		/* the whole content, or -EEXIST; makes parents */
 	STORE_WRITE,			/* the whole content, in place of what was there, at once; makes parents */
+	STORE_RENAME_NEW,		/* as RENAME, but -EEXIST when something is there */
+	STORE_REMOVE_TREE,		/* whatever is there, with all below it */
+	STORE_TRASH,			/* as REMOVE_TREE, into the user's trash where there is one (-EOPNOTSUPP: there is none) */
+	STORE_CONCAT,			/* the files named by paths become the end of path, and are gone */
+	STORE_SET,			/* what set says */
+	STORE_CHECKSUM,			/* of the whole content: checksum */
+	STORE_LOCATE,			/* where the bytes of ranges[0] are: places */
+	STORE_SPACE,			/* of the store: space */
+	STORE_SUMMARY,			/* of all below path: summary */
+	STORE_XATTR_GET, STORE_XATTR_SET, STORE_XATTR_REMOVE, STORE_XATTR_LIST,	/* xattr */
+	/* Writing piece by piece; a writer is used by one request at a time, on one loop. */
+	STORE_OPEN_WRITER,		/* how; gives writer. Nothing is at path before COMMIT, unless how.append */
+	STORE_APPEND,			/* writer, ranges[0] (its offset says nothing) */
+	STORE_FLUSH,			/* writer: other readers of a growing file see it; with disk it is on disk */
+	STORE_COMMIT,			/* writer, which is gone then: published at once, as how says */
+	STORE_ABORT,			/* writer, which is gone then, and what was written with it */
 };
+
+/* How a file is written. Zero: the engine's defaults, in place of what was there. */
+struct store_how {
+	uint64_t block_bytes;
+	uint32_t replication;
+	uint16_t mode;			/* 0: 0666 less the umask */
+	bool exclusive;			/* -EEXIST when something is there at COMMIT */
+	bool append;			/* behind what is there: at once in the file, ABORT leaves it */
+};
+
+/* What STORE_SET changes: what is not zero, NULL or -1 there. */
+struct store_set {
+	const char *owner, *group;
+	uint64_t mtime_ns, atime_ns;
+	uint32_t replication;
+	int32_t mode;			/* -1: as it is */
+};
+
+/* Comparable between engines and block sizes: CRC-32C of all bytes. */
+struct store_checksum {
+	uint64_t length;
+	uint32_t crc32c;
+};
+
+struct store_space {
+	uint64_t total_bytes, used_bytes, free_bytes;
+};
+
+#define STORE_NO_QUOTA UINT64_MAX
+
+struct store_summary {
+	uint64_t n_bytes, n_files, n_dirs;
+	uint64_t space_bytes;		/* with replicas */
+	uint64_t quota_names, quota_bytes;	/* STORE_NO_QUOTA: none */
+};
+
+/* Hosts that have the bytes from offset on; the next place begins where this one ends. */
+struct store_place {
+	uint64_t offset, length;
+	unsigned n_hosts;
+	char **hosts;
+};
+
+struct store_places {
+	struct store_place *ptr;
+	size_t n;
+};
+
+struct store_xattr {
+	const char *name;		/* "user.NAME" */
+	void *value;			/* SET: the caller's. GET, LIST: mem_free'd by the caller (LIST: names, a NUL behind each) */
+	size_t n;
+	bool create, replace;		/* SET: -EEXIST, -ENODATA */
+};
+
+struct store_writer;			/* the engine's */
 
 struct store_req {
 	/* Set by the caller before store_submit(). */
@@ -84,6 +161,13 @@ struct store_req {
 	const struct store_file *file;	/* READ: what store_stat() gave; another version is -ESTALE. NULL: any */
 	struct store_range *ranges;	/* READ. WRITE and CREATE_EXCLUSIVE: one range, the content */
 	unsigned n_ranges;
+	const char *const *paths;	/* CONCAT */
+	unsigned n_paths;
+	const struct store_how *how;	/* OPEN_WRITER; NULL: the defaults */
+	const struct store_set *set;	/* SET */
+	struct store_writer *writer;	/* OPEN_WRITER gives it, and APPEND to ABORT need it */
+	bool disk;			/* FLUSH */
+	struct store_xattr xattr;
 	uint64_t deadline_ns;		/* by loop_now(); 0: none. Past it: -ETIMEDOUT */
 	enum store_prio prio;		/* a hint for engines that queue */
 	void (*done)(struct store_req *req);
@@ -92,6 +176,11 @@ struct store_req {
 	int r;				/* 0, or the first failure of any range */
 	struct store_stat stat;		/* STAT */
 	struct store_listing listing;	/* LIST; store_listing_release() */
+	struct store_checksum checksum;
+	struct store_places places;	/* LOCATE; store_places_release() */
+	struct store_space space;
+	struct store_summary summary;
+	struct err *err;		/* words of the engine that say more than r; NULL, or the caller's */
 	/* The store's own. */
 	struct store *store;
 	struct store_req *next;
@@ -124,6 +213,9 @@ void store_submit(struct store *s, struct store_req *req);
  */
 void store_cancel(struct store_req *req);
 void store_listing_release(struct store_listing *l);
+void store_places_release(struct store_places *p);
+/* What the engine has counted so far, by name; nothing when it counts nothing. From any thread. */
+void store_counters(struct store *s, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 
 /* The blocking wrapper: a private loop. Buffers from the callee are mem_free'd by the caller. */
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e);
@@ -141,5 +233,19 @@ int store_create_exclusive(struct store *s, const char *path, const void *p, siz
 int store_mkdir(struct store *s, const char *path, struct err *e);	/* with parents; there already is success */
 int store_remove(struct store *s, const char *path, struct err *e);	/* a file or an empty directory */
 int store_rename(struct store *s, const char *from, const char *to, struct err *e);
+int store_rename_new(struct store *s, const char *from, const char *to, struct err *e);
+int store_remove_tree(struct store *s, const char *path, struct err *e);
+int store_trash(struct store *s, const char *path, struct err *e);
+int store_concat(struct store *s, const char *path, const char *const *paths, unsigned n, struct err *e);
+int store_set(struct store *s, const char *path, const struct store_set *set, struct err *e);
+int store_checksum(struct store *s, const char *path, struct store_checksum *ret, struct err *e);
+int store_space(struct store *s, struct store_space *ret, struct err *e);
+int store_summary(struct store *s, const char *path, struct store_summary *ret, struct err *e);
+/* A writer that is opened is ended by one commit or abort. */
+int store_create(struct store *s, const char *path, const struct store_how *how, struct store_writer **ret, struct err *e);
+int store_append(struct store *s, const char *path, struct store_writer *w, const void *p, size_t n, struct err *e);
+int store_flush(struct store *s, const char *path, struct store_writer *w, bool disk, struct err *e);
+int store_commit(struct store *s, const char *path, struct store_writer *w, struct err *e);
+void store_abort(struct store *s, const char *path, struct store_writer *w);
 
 #endif

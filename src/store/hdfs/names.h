@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The namespace: what the store's operations other than reading and writing are at the NameNode. One call starts the
+ * operation that req names; it ends by names_done, with the request's results set.
+ */
+#ifndef OLDDOG_STORE_HDFS_NAMES_H
+#define OLDDOG_STORE_HDFS_NAMES_H
+
+#include "store/hdfs/nn.h"
+#include "store/store.h"
+
+struct names;
+
+int names_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, struct names **ret);
+void names_free(struct names *n);
+DEFINE_AUTO(names);
+
+/* One operation, embedded in its user's struct. */
+struct names_op {
+	struct store_req *req;		/* results go there; not its r, nor is it finished */
+	char *path, *to;		/* absolute, in HDFS; owned, freed after done() */
+	void (*done)(struct names_op *op, int r);	/* exactly once, never inside */
+	struct nn_call call;
+	/* The namespace's own. */
+	struct names *names;
+	unsigned step;
+};
+
+/* Whether this file does the operation. */
+bool names_can(enum store_op op);
+void names_start(struct names *n, struct names_op *op);
+void names_cancel(struct names_op *op);
+
+#endif

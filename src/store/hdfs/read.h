@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a file: ranges over many blocks and DataNodes at once. Locations are fetched, kept while they are good, and
+ * fetched anew when replicas fail; each piece goes to the replica that read_policy.h chooses, is verified chunk by chunk,
+ * and goes elsewhere when it fails, from where it had come to. A range that is done is right.
+ */
+#ifndef OLDDOG_STORE_HDFS_READ_H
+#define OLDDOG_STORE_HDFS_READ_H
+
+#include "store/hdfs/dn.h"
+#include "store/hdfs/nn.h"
+#include "store/store.h"
+
+struct reads;
+
+int reads_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, struct dn_pool *dns,
+	struct hdfs_counters *counters, struct reads **ret);
+void reads_free(struct reads *r);
+DEFINE_AUTO(reads);
+
+struct read_job {
+	/* Set by the caller. */
+	const char *path;		/* absolute, in HDFS */
+	const struct store_file *file;	/* NULL: any; another version is -ESTALE */
+	struct store_range *ranges;
+	unsigned n_ranges;
+	enum store_prio prio;
+	void (*done)(struct read_job *job, int r);	/* exactly once, never inside; each range has its done and r */
+	void *ctx;
+	struct err *err;		/* words, when done() says < 0; may be NULL */
+	/* The reader's own. */
+	void *own;
+};
+
+void read_start(struct reads *r, struct read_job *job);
+void read_cancel(struct read_job *job);
+
+#endif
