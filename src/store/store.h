@@ -145,7 +145,7 @@ struct store_places {
 
 struct store_xattr {
 	const char *name;		/* "user.NAME" */
-	void *value;			/* SET: the caller's. GET, LIST: mem_free'd by the caller (LIST: names, a NUL behind each) */
+	void *value;			/* SET: the caller's. GET, LIST: mem_free'd by the caller. LIST: names, a NUL behind each */
 	size_t n;
 	bool create, replace;		/* SET: -EEXIST, -ENODATA */
 };
