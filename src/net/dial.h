@@ -6,6 +6,7 @@
 #ifndef OLDDOG_NET_DIAL_H
 #define OLDDOG_NET_DIAL_H
 
+#include "base/list.h"
 #include "net/conn.h"
 
 struct dialer;
@@ -14,12 +15,17 @@ struct dialer;
 struct dial {
 	struct loop *loop;
 	uint64_t deadline_ns;		/* by loop_now(); 0: none. Past it: -ETIMEDOUT */
-	/* 0 and a stream that is the user's from here on; or what getaddrinfo (-ENOENT: no such name) or connect said. */
+	/*
+	 * 0 and a stream that is the user's from here on; or what getaddrinfo (-ENOENT: no such name, -EAGAIN: the name
+	 * service does not answer) or the last address's connect said.
+	 */
 	void (*done)(struct dial *d, int r, struct conn *conn);
 	void *ctx;
 	/* The dialer's own. */
 	struct dialer *dialer;
 	struct timer timer;
+	struct list list;
+	int r;
 	void *attempt;
 };
 
@@ -34,7 +40,10 @@ struct dialer {
 	const struct dialer_ops *ops;
 };
 
-/* TCP, with TCP_NODELAY and SO_KEEPALIVE; all addresses of a name are tried in turn. */
+/*
+ * TCP, with TCP_NODELAY and SO_KEEPALIVE; all addresses of a name are tried in turn, each with its part of the time that is
+ * left. A dialer is of one thread. host is copied.
+ */
 int dialer_new_tcp(struct dialer **ret);
 /* No dial may be under way. NULL is a no-op. */
 void dialer_free(struct dialer *dialer);
