@@ -14,11 +14,12 @@ setup:				# packages and the Python environment, when missing
 demo:				# a real model trained through the loader, killed, resumed, recomputed; with figures
 	scripts/demo
 
-test: setup			# what a change must pass: 15 minutes on two cores
+test:				# what a change must pass: 15 minutes on two cores
+	scripts/setup tests/packages.txt
 	scripts/test
 
 test-all:			# everything: full counts, races, new fuzz inputs, the demo
-	scripts/setup demo/packages.txt
+	scripts/setup demo/packages.txt tests/packages.txt
 	scripts/test --all
 
 bench: build			# figures beside the peers, on this machine: half an hour; bench/NAME asks one question

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import check
+import hdfs_install
+import hdfs_process
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build-logs"
@@ -118,6 +120,21 @@ def media():
     return {"OLDDOG_MEDIA": out.stdout.strip()}
 
 
+NO_HDFS = "--ignore-glob=*/test_hdfs_*.py"
+
+
+def hdfs(log, env, version=hdfs_install.VERSION, args=(), timeout_s=1800):
+    """The tests of HDFS against real clusters, which end with them, however they end."""
+    run(log, ["scripts/setup", "tests/packages.txt"], 1800)
+    for name in (version, "native"):
+        hdfs_install.folder_of(name)
+    try:
+        return pytest(log, *sorted((ROOT / "tests/func").glob("test_hdfs_*.py")), *args,
+                      env={**media(), "OLDDOG_HDFS_VERSION": version, **env}, timeout_s=timeout_s)
+    finally:
+        hdfs_process.sweep()
+
+
 # --- the steps of `make test`
 
 @step(default=True)
@@ -159,13 +176,19 @@ def unit_clang():
 @step(default=True)
 def func():
     """Functional tests: real processes of the sanitized build."""
-    return pytest("func", "tests/func", env={**media(), "OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
+    return pytest("func", "tests/func", NO_HDFS, env={**media(), "OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
 
 
 @step(default=True)
 def func_plain():
     """Functional tests that a sanitizer stands in the way of."""
-    return pytest("func-plain", "tests/func", "-m", "plain", env={**media(), "OLDDOG_BUILD": "build-clang"})
+    return pytest("func-plain", "tests/func", NO_HDFS, "-m", "plain", env={**media(), "OLDDOG_BUILD": "build-clang"})
+
+
+@step(default=True)
+def hdfs_func():
+    """HDFS on real clusters, by the sanitized build."""
+    return hdfs("hdfs-func", {"OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
 
 
 # --- the others, of `make test-all`
@@ -206,7 +229,28 @@ def full_faults():
 @step(default=False)
 def full_func():
     """The other functional tests, of the optimized build."""
-    return functional("full-func", [""], *(f"--ignore=tests/func/{f}.py" for f in sum(COUNTED.values(), [])))
+    return functional("full-func", [""], NO_HDFS, *(f"--ignore=tests/func/{f}.py" for f in sum(COUNTED.values(), [])))
+
+
+PLAIN = {"OLDDOG_BUILD": "build-clang", "OLDDOG_BUILD_2": "build-asan"}
+
+
+@step(default=False)
+def full_hdfs():
+    """HDFS with full counts, by the optimized build."""
+    return hdfs("full-hdfs", {**PLAIN, **FULL}, timeout_s=5400)
+
+
+@step(default=False)
+def hdfs_3_4():
+    """HDFS of Hadoop 3.4."""
+    return hdfs("hdfs-3-4", PLAIN, "3.4.2")
+
+
+@step(default=False)
+def hdfs_3_3():
+    """HDFS of Hadoop 3.3."""
+    return hdfs("hdfs-3-3", PLAIN, "3.3.6")
 
 
 @step(default=False)

@@ -13,7 +13,9 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import hdfs_help
 import pytest
+from hdfs_help import faulty_dir, hdfs, hdfs_dir, hdfs_faulty, hdfs_ha, hdfs_run, hdfs_second  # noqa: F401 (fixtures)
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = (ROOT / os.environ.get("OLDDOG_BUILD", "build")).resolve()
@@ -22,10 +24,14 @@ BUILD = (ROOT / os.environ.get("OLDDOG_BUILD", "build")).resolve()
 REPORTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "WARNING: ThreadSanitizer", ": runtime error: ")
 
 
-
 def pytest_configure(config):
     config.addinivalue_line("markers", "plain: not for a build with a sanitizer, whose runtime takes memory, and calls and "
                             "files of the kernel, of its own; scripts/test runs these with the build that has none")
+    hdfs_help.configure(config)
+
+
+def pytest_unconfigure(config):
+    hdfs_help.unconfigure(config)
 
 
 def _is_sanitized():
@@ -33,7 +39,9 @@ def _is_sanitized():
     return "libasan" in needs.stdout or "libtsan" in needs.stdout
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    hdfs_help.group(items)
     if _is_sanitized():
         plain = [i for i in items if i.get_closest_marker("plain")]
         config.hook.pytest_deselected(items=plain)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real HDFS for functional tests: one run of clusters for all tests, started by the first that asks, ended with pytest.
+
+Fixtures (scripts/hdfs_cluster.py says what a Cluster can do: fs, admin, web, blocks, replicas, kill, pause, up, ..):
+    hdfs          1 NameNode, 3 DataNodes in 2 racks, libhadoop, all tests at once: nothing may be stopped in it
+    hdfs_dir      a folder of the test's own in it
+    hdfs_faulty   another such cluster, of this test alone: whatever is killed, stopped or paused is healed after it
+    faulty_dir    a folder in that one
+    hdfs_ha       a pair of NameNodes with 3 DataNodes, of this test alone, healed after it
+    hdfs_second   a second cluster with 2 DataNodes, as hdfs
+With OLDDOG_HDFS_VERSION all are of that version of Hadoop (scripts/hdfs.tsv). Peers: FsShell (Cluster.fs: a second and a
+half of a JVM each), WebHDFS (Cluster.web), hdfs-native (native_client: no process).
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import hdfs_cluster  # noqa: E402 (the line before finds it)
+from hdfs_cluster import Run, flip, wait_for, write_site  # noqa: E402,F401 (for tests)
+from hdfs_install import VERSION, cache, locked  # noqa: E402
+
+OWNER = "OLDDOG_HDFS_OWNER"
+EXCLUSIVE = {"hdfs_faulty": "hdfs-faulty", "faulty_dir": "hdfs-faulty", "hdfs_ha": "hdfs-ha"}
+
+
+# --- of pytest, called by conftest.py
+
+def configure(config):
+    """The controller owns the run; its workers know it by the environment."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        os.environ[OWNER] = hdfs_cluster.process.own_name()
+        with contextlib.suppress(ValueError):  # not in the main thread: somebody else's signals
+            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+
+
+def unconfigure(config):
+    if "PYTEST_XDIST_WORKER" not in os.environ and (hdfs_cluster.process.root() / os.environ.get(OWNER, "-")).exists():
+        Run(os.environ[OWNER]).end()
+
+
+def group(items):
+    """Tests of one exclusive cluster go to one worker, which then does not wait for another."""
+    for item in items:
+        for name in {EXCLUSIVE[f] for f in getattr(item, "fixturenames", ()) if f in EXCLUSIVE}:
+            item.add_marker(pytest.mark.xdist_group(name))
+
+
+# --- fixtures
+
+@pytest.fixture(scope="session")
+def hdfs_run():
+    if not shutil.which("java"):
+        pytest.skip("no java here: scripts/setup tests/packages.txt installs it")
+    version = os.environ.get("OLDDOG_HDFS_VERSION", VERSION)
+    for name in (version, "native"):
+        if not list(cache().glob(f"{name}-*")):
+            pytest.skip(f"no jars of HDFS {name} here: scripts/hdfs-cluster install {version} native fetches them")
+    os.environ["HADOOP_USER_NAME"] = "olddog"  # for hdfs-native, in this process
+    with locked(cache() / "sweep"):
+        hdfs_cluster.process.sweep()
+    return Run(os.environ[OWNER])
+
+
+def _start(run, name, n_dn, racks=("/a/r1", "/a/r1", "/b/r1"), **more):
+    return run.cluster(name, n_dn, version=os.environ.get("OLDDOG_HDFS_VERSION", VERSION), native=True, racks=list(racks),
+                       **more)
+
+
+@contextlib.contextmanager
+def _alone(run, name, *args, **more):
+    """Of one test at a time; healed after it."""
+    with locked(run.folder / f"{name}.alone"):
+        c = _start(run, name, *args, **more)
+        try:
+            yield c
+        finally:
+            c.heal()
+
+
+@pytest.fixture(scope="session")
+def hdfs(hdfs_run):
+    return _start(hdfs_run, "main", 3)
+
+
+@pytest.fixture(scope="session")
+def hdfs_second(hdfs_run):
+    return _start(hdfs_run, "second", 2)
+
+
+@pytest.fixture
+def hdfs_faulty(hdfs_run):
+    with _alone(hdfs_run, "faulty", 3) as c:
+        yield c
+
+
+@pytest.fixture
+def hdfs_ha(hdfs_run):
+    with _alone(hdfs_run, "pair", 3, ha=True) as c:
+        yield c
+
+
+class Folder:
+    """A folder of HDFS. env: of clients, for olddog(.., env=)."""
+
+    def __init__(self, cluster, name):
+        self.cluster, self.root = cluster, f"/tests/{name}"
+        self.env = cluster.env()
+
+    def path(self, name=""):
+        return f"{self.root}/{name}" if name else self.root
+
+    def url(self, name=""):
+        return self.cluster.url + self.path(name)
+
+    def put(self, name, content, **keys):
+        """By WebHDFS. keys: blocksize, replication, permission, .."""
+        status, said = self.cluster.web("PUT", self.path(name), "CREATE", body=content, overwrite="true", **keys)
+        assert status == 201, (status, said)
+
+    def get(self, name, **keys):
+        """By WebHDFS. keys: offset, length."""
+        status, said = self.cluster.web("GET", self.path(name), "OPEN", **keys)
+        assert status == 200, (status, said)
+        return said
+
+    def status(self, name=""):
+        return self.cluster.web_json("GET", self.path(name), "GETFILESTATUS")["FileStatus"]
+
+    def names(self, name=""):
+        return [s["pathSuffix"] for s in self.cluster.web_json("GET", self.path(name), "LISTSTATUS")["FileStatuses"]["FileStatus"]]
+
+    def blocks(self, name):
+        return self.cluster.blocks(self.path(name))
+
+    def remove(self):
+        self.cluster.web("DELETE", self.root, "DELETE", user="hdfs", recursive="true")
+
+
+@contextlib.contextmanager
+def folder_in(cluster, request):
+    name = re.sub(r"[^\w.-]+", "-", request.node.name)[:80]
+    f = Folder(cluster, f"{request.node.path.stem}/{name}")
+    cluster.web_json("PUT", f.root, "MKDIRS", permission="777")
+    yield f
+    f.remove()
+
+
+@pytest.fixture
+def hdfs_dir(hdfs, request):
+    with folder_in(hdfs, request) as f:
+        yield f
+
+
+@pytest.fixture
+def faulty_dir(hdfs_faulty, request):
+    with folder_in(hdfs_faulty, request) as f:
+        yield f
+
+
+# --- help
+
+def native_client(cluster, **keys):
+    """hdfs-native's client of a cluster."""
+    hdfs_native = pytest.importorskip("hdfs_native", reason="no hdfs-native here: scripts/setup installs it")
+    return hdfs_native.Client(cluster.url, {**cluster.client_keys(), **{k: str(v) for k, v in keys.items()}})
+
+
+def client_env(cluster, folder, **keys):
+    """A client's environment with other keys (dots as __): client_env(c, tmp_path, dfs__client__read__shortcircuit="false")."""
+    return cluster.env_with(folder, {k.replace("__", "."): v for k, v in keys.items()})
