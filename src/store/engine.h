@@ -13,7 +13,7 @@
 
 struct store_ops {
 	const char *name;
-	/* Required. Starts req; may finish it inside. */
+	/* Required. Starts req; may finish it inside. A page of a listing that has more has an entry. */
 	void (*submit)(struct store *s, struct store_req *req);
 	/* Hastens the end of req, which has been submitted and has not finished. NULL: nothing can be done. */
 	void (*cancel)(struct store *s, struct store_req *req);
@@ -23,6 +23,8 @@ struct store_ops {
 	 */
 	int (*open_fd)(struct store *s, const char *path, const struct store_file *file, int *ret_fd);
 	int (*check_fd)(int fd, const struct store_file *file);
+	/* As store_counters(); NULL: it counts nothing. */
+	void (*counters)(struct store *s, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 	/* Required. Frees what embeds s; filters unref next. */
 	void (*free)(struct store *s);
 };
@@ -37,6 +39,18 @@ struct store {
 void store_init(struct store *s, const struct store_ops *ops);
 
 /*
+ * Embedded first in an engine's own writer. A step that failed, or was cancelled, may have written a part: then r is set
+ * (by engine or filter), and only the end is left.
+ */
+struct store_writer {
+	int r;
+	uint64_t n_bytes;	/* appended so far */
+};
+
+/* What a request must satisfy: 0 or -EINVAL. In check.c. */
+int store_check(const struct store_req *req);
+
+/*
  * The end of a request, on its loop. r < 0 is of the whole request, and of all its ranges that have no result yet.
  * 0 of a READ: each range has its done and r.
  */
@@ -46,6 +60,11 @@ void store_req_finish(struct store_req *req, int r);
  * deadline's timer, which the request above has.
  */
 void store_pass(struct store *next, struct store_req *req);
+/* What is asked, of the store below; what was answered, back to the request above. */
+void store_req_below(struct store_req *below, const struct store_req *above);
+void store_req_above(struct store_req *above, const struct store_req *below);
+/* The request itself goes on below; the filter hears of it no more. */
+void store_hand_down(struct store *next, struct store_req *req);
 /* As store_cancel(), with the code that the request above was told (its cancelled). */
 void store_cancel_as(struct store_req *req, int code);
 /* Words for a blocking call that failed: "cannot VERB PATH: why". Returns r. */
@@ -63,6 +82,8 @@ static inline uint64_t store_gap(const struct store_range *range)
 }
 /* The part of a read that lies within length: sets done to what can be had, and r when that is not all. */
 void store_range_clip(struct store_range *range, uint64_t length);
+/* LOCATE of an engine whose bytes are on this host, of a file of this length. 0 or -ENOMEM. */
+int store_place_here(struct store_req *req, uint64_t length);
 /* Adds an entry to a listing; the name is copied. 0 or -ENOMEM. */
 int store_listing_add(struct store_listing *l, const char *name, const struct store_stat *stat);
 

@@ -34,7 +34,7 @@ struct fault_req {
 	struct store_req req;
 	struct store_req *outer;
 	struct timer timer;
-	int r;			/* of what is no read: how it fails */
+	int r;			/* of what is no read: how it fails, perhaps after a part */
 	unsigned *index;	/* of req's ranges among outer's */
 	struct store_range ranges[];
 };
@@ -42,6 +42,9 @@ struct fault_req {
 /* Which numbers of the block are what; a second block when four are not enough. */
 enum { U_DELAY, U_SLOW, U_FAIL, U_SHORT };
 enum { U_STALE, U_PART };
+/* Blocks of what reads (and of what has no offset), and of what appends. */
+#define DRAW_READ 0
+#define DRAW_APPEND 2
 
 static bool happens(uint32_t u, double p)
 {
@@ -53,9 +56,11 @@ static struct fate fate_of(const struct fault *f, const struct store_req *req, u
 	const struct fault_conf *c = &f->conf;
 	struct fate fate = {0};
 	uint32_t u[4], v[4];
+	uint32_t draw = req->op == STORE_APPEND ? DRAW_APPEND : DRAW_READ;
+	bool has_parts = req->op == STORE_READ || req->op == STORE_APPEND;
 
-	philox(f->key, place, path_hash, 0, u);
-	philox(f->key, place, path_hash, 1, v);
+	philox(f->key, place, path_hash, draw, u);
+	philox(f->key, place, path_hash, draw + 1, v);
 	fate.delay_ns = c->delay_min_ns + (uint64_t)(uniform_of(u[U_DELAY]) * (double)(c->delay_max_ns - c->delay_min_ns));
 	if (happens(u[U_SLOW], c->slow_p))
 		fate.delay_ns += c->slow_ns;
@@ -63,7 +68,7 @@ static struct fate fate_of(const struct fault *f, const struct store_req *req, u
 		fate.r = -EIO;
 	} else if (req->op == STORE_READ && happens(v[U_STALE], c->stale_p)) {
 		fate.r = -ESTALE;
-	} else if (req->op == STORE_READ && happens(u[U_SHORT], c->short_p)) {
+	} else if (has_parts && happens(u[U_SHORT], c->short_p)) {
 		fate.r = -EIO;
 		fate.part = uniform_of(v[U_PART]);
 	}
@@ -118,10 +123,32 @@ static uint64_t other_meets(const struct fault *f, struct fault_req *q)
 	return fate.delay_ns;
 }
 
+/* What is appended has the offset that it would have behind the rest; a part of it may go on. */
+static uint64_t append_meets(const struct fault *f, struct fault_req *q)
+{
+	struct store_req *outer = q->outer;
+	struct fate fate = fate_of(f, outer, hash_of_path(outer->path), outer->writer->n_bytes);
+
+	q->ranges[0] = outer->ranges[0];
+	if (fate.r)
+		q->ranges[0].length = (uint64_t)(fate.part * (double)outer->ranges[0].length);
+	if (q->ranges[0].length < outer->ranges[0].length)
+		q->r = fate.r;
+	q->req.ranges = q->ranges;
+	return fate.delay_ns;
+}
+
+static bool is_step(enum store_op op)
+{
+	return op == STORE_APPEND || op == STORE_FLUSH;
+}
+
 static void fault_end(struct fault_req *q, int r)
 {
 	struct store_req *outer = q->outer;
 
+	if (r < 0 && is_step(outer->op) && !outer->writer->r)
+		outer->writer->r = r;
 	mem_free(q);
 	store_req_finish(outer, r);
 }
@@ -139,44 +166,76 @@ static void fault_came_back(struct store_req *req)
 		if (req->ranges[i].r < 0)
 			range->r = req->ranges[i].r;
 	}
-	outer->stat = req->stat;
-	outer->listing = req->listing;
-	fault_end(q, req->r);
+	store_req_above(outer, req);
+	fault_end(q, req->r < 0 ? req->r : q->r);
+}
+
+/* Fails before the store below has heard of it. But a writer is ended all the same. */
+static void fault_give_up(struct fault_req *q, int r)
+{
+	struct fault *f = container_of(q->outer->store, struct fault, store);
+
+	if (q->outer->op != STORE_COMMIT) {
+		fault_end(q, r);
+		return;
+	}
+	q->r = r;
+	q->req.op = STORE_ABORT;
+	store_pass(f->next, &q->req);
 }
 
 static void fault_go_on(struct timer *t)
 {
 	struct fault_req *q = container_of(t, struct fault_req, timer);
 	struct fault *f = container_of(q->outer->store, struct fault, store);
+	bool has_part = q->req.op == STORE_APPEND && q->ranges[0].length;
 
-	if (q->r < 0 || (q->req.op == STORE_READ && q->req.n_ranges == 0))
-		fault_end(q, q->r);
+	if ((q->r < 0 && !has_part) || (q->req.op == STORE_READ && q->req.n_ranges == 0))
+		fault_give_up(q, q->r);
 	else
 		store_pass(f->next, &q->req);
 }
 
+static uint64_t fault_meets(const struct fault *f, struct fault_req *q)
+{
+	switch (q->outer->op) {
+	case STORE_READ:
+		return read_meets(f, q);
+	case STORE_APPEND:
+		return append_meets(f, q);
+	case STORE_ABORT:
+		return 0;
+	default:
+		return other_meets(f, q);
+	}
+}
+
 static struct fault_req *fault_req_new(struct store_req *outer)
 {
-	unsigned n = outer->op == STORE_READ ? outer->n_ranges : 0;
+	unsigned n = outer->op == STORE_READ || outer->op == STORE_APPEND ? outer->n_ranges : 0;
 	struct fault_req *q = mem_zalloc(sizeof(*q) + n * (sizeof(q->ranges[0]) + sizeof(q->index[0])));
 
 	if (!q)
 		return NULL;
 	q->index = (unsigned *)&q->ranges[n];
 	q->outer = outer;
-	q->req.loop = outer->loop;
-	q->req.op = outer->op;
-	q->req.path = outer->path;
-	q->req.to = outer->to;
-	q->req.file = outer->file;
-	q->req.ranges = outer->ranges;
-	q->req.n_ranges = outer->n_ranges;
-	q->req.deadline_ns = outer->deadline_ns;
-	q->req.prio = outer->prio;
+	store_req_below(&q->req, outer);
 	q->req.done = fault_came_back;
 	timer_init(&q->timer, outer->loop, fault_go_on);
 	outer->engine = q;
 	return q;
+}
+
+static void fault_short_of_memory(struct fault *f, struct store_req *outer)
+{
+	/* The end of a writer must not be lost. */
+	if (outer->op == STORE_COMMIT || outer->op == STORE_ABORT) {
+		store_hand_down(f->next, outer);
+		return;
+	}
+	if (is_step(outer->op) && !outer->writer->r)
+		outer->writer->r = -ENOMEM;
+	store_req_finish(outer, -ENOMEM);
 }
 
 static void fault_submit(struct store *store, struct store_req *outer)
@@ -186,14 +245,14 @@ static void fault_submit(struct store *store, struct store_req *outer)
 	uint64_t delay_ns;
 
 	if (!q) {
-		store_req_finish(outer, -ENOMEM);
+		fault_short_of_memory(f, outer);
 		return;
 	}
-	delay_ns = outer->op == STORE_READ ? read_meets(f, q) : other_meets(f, q);
+	delay_ns = fault_meets(f, q);
 	if (delay_ns == 0)
 		fault_go_on(&q->timer);
 	else if (timer_set(&q->timer, loop_now(outer->loop) + delay_ns) < 0)
-		fault_end(q, -ENOMEM);
+		fault_give_up(q, -ENOMEM);
 }
 
 static void fault_cancel(struct store *store, struct store_req *outer)
@@ -205,7 +264,12 @@ static void fault_cancel(struct store *store, struct store_req *outer)
 		return;
 	}
 	timer_clear(&q->timer);
-	fault_end(q, outer->cancelled);
+	fault_give_up(q, outer->cancelled);
+}
+
+static void fault_counters(struct store *store, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
+{
+	store_counters(container_of(store, struct fault, store)->next, fn, ctx);
 }
 
 static void fault_free(struct store *store)
@@ -220,6 +284,7 @@ static const struct store_ops fault_ops = {
 	.name = "fault",
 	.submit = fault_submit,
 	.cancel = fault_cancel,
+	.counters = fault_counters,
 	.free = fault_free,
 };
 

@@ -5,8 +5,9 @@
  *	#fault=delay:5ms-30ms,slow:0.01:300ms,fail:0.001,short:0.01,stale:0.001,seed:7
  *
  * delay: every range waits so long (one time, or a span); slow: with this probability so much longer; fail: -EIO; short:
- * only a part of a range is read, then -EIO; stale: -ESTALE as if the file had changed. What does not read has no offset;
- * it meets delay, slow and fail. Times are numbers with ns, us, ms, s; probabilities lie in 0..1.
+ * only a part of a range is read, then -EIO; stale: -ESTALE as if the file had changed. What is appended piece by piece
+ * has the offset behind the pieces before it, and is short too; a COMMIT that fails ends the writer. What else does not
+ * read has no offset; it meets delay, slow and fail. Times are numbers with ns, us, ms, s; probabilities lie in 0..1.
  *
  * What a range meets is a function of seed, path and offset, exactly (bench/delays.py repeats it):
  *

@@ -13,41 +13,71 @@
 #include "store/path.h"
 
 #define TEMPORARY_PREFIX ".olddog-tmp-"
-#define TEMPORARY_MAX 64
 
 bool publish_is_temporary(const char *name)
 {
 	return str_starts(str_of(name), TEMPORARY_PREFIX);
 }
 
-static int write_full(int fd, const void *p, size_t n)
+static int temporary_name(char name[static 64])
 {
-	int r = fd_write_all(fd, p, n);
-
-	return r == 0 && fsync(fd) < 0 ? -errno : r;
-}
-
-/* A new file in the directory, with the bytes on the disk. */
-static int temporary_make(int dir_fd, const void *p, size_t n, char name[TEMPORARY_MAX], int *ret_fd)
-{
-	AUTO_CLOSE int fd = -1;
 	uint64_t random[2];
-	int r;
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return -errno;
-	snprintf(name, TEMPORARY_MAX, TEMPORARY_PREFIX "%016llx%016llx", (unsigned long long)random[0],
-		(unsigned long long)random[1]);
-	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	r = write_full(fd, p, n);
-	if (r < 0) {
-		unlinkat(dir_fd, name, 0);
-		return r;
-	}
-	*ret_fd = TAKE_FD(fd);
+	snprintf(name, 64, TEMPORARY_PREFIX "%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
 	return 0;
+}
+
+static void publish_release(struct publishing *p)
+{
+	fd_closep(&p->fd);
+	fd_closep(&p->dir_fd);
+	mem_free(p->name);
+	*p = (struct publishing){.dir_fd = -1, .fd = -1};
+}
+
+void publish_drop(struct publishing *p)
+{
+	unlinkat(p->dir_fd, p->temporary, 0);
+	publish_release(p);
+}
+
+static int temporary_make(struct publishing *p, unsigned mode)
+{
+	int r = temporary_name(p->temporary);
+
+	if (r < 0)
+		return r;
+	p->fd = openat(p->dir_fd, p->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (p->fd < 0)
+		return -errno;
+	if (mode && fchmod(p->fd, mode) < 0) {
+		r = -errno;
+		unlinkat(p->dir_fd, p->temporary, 0);
+	}
+	return r;
+}
+
+int publish_begin(int root_fd, const char *path, unsigned mode, struct publishing *ret)
+{
+	struct str parent = path_parent(path);
+	AUTO_FREE char *dir = parent.n ? mem_strndup(parent.p, parent.n) : mem_strdup(".");
+	const char *name = path + (parent.n ? parent.n + 1 : 0);
+	struct publishing p = {.dir_fd = -1, .fd = -1, .name = mem_strdup(name)};
+	int r = dir && p.name ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		p.dir_fd = openat(root_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r = p.dir_fd < 0 ? -errno : 0;
+	}
+	if (r == 0)
+		r = name[0] ? temporary_make(&p, mode) : -EISDIR;
+	if (r < 0)
+		publish_release(&p);
+	else
+		*ret = p;
+	return r;
 }
 
 /*
@@ -81,26 +111,32 @@ static int name_temporary(int dir_fd, int fd, const char *temporary, const char 
 	return r;
 }
 
+int publish_end(struct publishing *p, enum publish how)
+{
+	int r = fsync(p->fd) < 0 ? -errno : 0;
+
+	if (r < 0) {
+		publish_drop(p);
+		return r;
+	}
+	r = name_temporary(p->dir_fd, p->fd, p->temporary, p->name, how);
+	if (r == 0 && fsync(p->dir_fd) < 0 && errno != EINVAL)
+		r = -errno;
+	publish_release(p);
+	return r;
+}
+
 int publish_file(int root_fd, const char *path, const void *p, size_t n, enum publish how)
 {
-	struct str parent = path_parent(path);
-	AUTO_FREE char *dir = parent.n ? mem_strndup(parent.p, parent.n) : mem_strdup(".");
-	const char *name = path + (parent.n ? parent.n + 1 : 0);
-	AUTO_CLOSE int dir_fd = dir ? openat(root_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, fd = -1;
-	char temporary[TEMPORARY_MAX];
-	int r;
+	struct publishing file;
+	int r = publish_begin(root_fd, path, 0, &file);
 
-	if (!dir)
-		return -ENOMEM;
-	if (dir_fd < 0)
-		return -errno;
-	if (!name[0])
-		return -EISDIR;
-	r = temporary_make(dir_fd, p, n, temporary, &fd);
+	if (r < 0)
+		return r;
+	r = fd_write_all(file.fd, p, n);
 	if (r == 0)
-		r = name_temporary(dir_fd, fd, temporary, name, how);
-	if (r == 0 && fsync(dir_fd) < 0 && errno != EINVAL)
-		r = -errno;
+		return publish_end(&file, how);
+	publish_drop(&file);
 	return r;
 }
 

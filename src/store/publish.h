@@ -15,7 +15,23 @@ enum publish {
 	PUBLISH_EXCLUSIVE_LINK,	/* the same, by link() only */
 };
 
-/* path is relative to root_fd and clean; its directory must be there (-ENOENT). What is returned is on the disk. */
+/* A file that is being written; nothing is at its path yet. */
+struct publishing {
+	int dir_fd, fd;		/* fd: to write into; -1: there is none */
+	char temporary[64];
+	char *name;		/* within dir_fd; owned */
+};
+
+/*
+ * A temporary beside path, which is relative to root_fd and clean; its directory must be there (-ENOENT). mode: exactly
+ * these permissions; 0: as the umask has it.
+ */
+int publish_begin(int root_fd, const char *path, unsigned mode, struct publishing *ret);
+/* What was written is on the disk, and named. It is released, also when that fails: then nothing is left. */
+int publish_end(struct publishing *p, enum publish how);
+/* Nothing is left. For one that was begun, once. */
+void publish_drop(struct publishing *p);
+/* All at once. path is relative to root_fd and clean; its directory must be there (-ENOENT). What is returned is on the disk. */
 int publish_file(int root_fd, const char *path, const void *p, size_t n, enum publish how);
 /* Whether a name is of a temporary. */
 bool publish_is_temporary(const char *name);

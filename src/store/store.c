@@ -155,49 +155,30 @@ void store_unref(struct store *s)
 	}
 }
 
-/* What a request must satisfy. */
-
-static int check_ranges(const struct store_req *req)
-{
-	if (req->n_ranges == 0 || req->n_ranges > STORE_MAX_RANGES)
-		return -EINVAL;
-	for (unsigned i = 0; i < req->n_ranges; i++) {
-		const struct store_range *range = &req->ranges[i];
-
-		if (range->offset > INT64_MAX || range->length > INT64_MAX - range->offset)
-			return -EINVAL;
-	}
-	return 0;
-}
-
-static int check_req(const struct store_req *req)
-{
-	if (!req->path || !path_is_safe(req->path))
-		return -EINVAL;
-	switch (req->op) {
-	case STORE_READ:
-		return check_ranges(req);
-	case STORE_WRITE:
-	case STORE_CREATE_EXCLUSIVE:
-		return req->n_ranges == 1 && req->ranges[0].offset == 0 ? check_ranges(req) : -EINVAL;
-	case STORE_RENAME:
-		return req->to && path_is_safe(req->to) ? 0 : -EINVAL;
-	case STORE_LIST:
-		return !req->to || strlen(req->to) < STORE_NAME_MAX ? 0 : -EINVAL;
-	case STORE_STAT:
-	case STORE_MKDIR:
-	case STORE_REMOVE:
-		return 0;
-	default:
-		return -EOPNOTSUPP;
-	}
-}
-
 /* The life of a request. */
 
 static bool only_looks(enum store_op op)
 {
-	return op == STORE_READ || op == STORE_STAT || op == STORE_LIST;
+	switch (op) {
+	case STORE_READ:
+	case STORE_STAT:
+	case STORE_LIST:
+	case STORE_CHECKSUM:
+	case STORE_LOCATE:
+	case STORE_SPACE:
+	case STORE_SUMMARY:
+	case STORE_XATTR_GET:
+	case STORE_XATTR_LIST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A writer is gone after these, whatever comes: they always reach the engine. */
+static bool ends_writer(enum store_op op)
+{
+	return op == STORE_COMMIT || op == STORE_ABORT;
 }
 
 static void fail_ranges(struct store_req *req, int r)
@@ -207,6 +188,17 @@ static void fail_ranges(struct store_req *req, int r)
 	for (unsigned i = 0; i < req->n_ranges; i++)
 		if (req->ranges[i].r == 0 && req->ranges[i].done < req->ranges[i].length)
 			req->ranges[i].r = r;
+}
+
+static void drop_results(struct store_req *req)
+{
+	store_listing_release(&req->listing);
+	store_places_release(&req->places);
+	if (req->op == STORE_XATTR_GET || req->op == STORE_XATTR_LIST) {
+		mem_free(req->xattr.value);
+		req->xattr.value = NULL;
+		req->xattr.n = 0;
+	}
 }
 
 static void req_done(struct task *task)
@@ -219,7 +211,7 @@ static void req_done(struct task *task)
 		req->r = cancelled;
 	if (req->r < 0) {
 		fail_ranges(req, req->r);
-		store_listing_release(&req->listing);
+		drop_results(req);
 	}
 	timer_clear(&req->timer);
 	req->done(req);
@@ -267,6 +259,11 @@ static void req_init(struct store *s, struct store_req *req)
 	req->finished = false;
 	req->stat = (struct store_stat){0};
 	req->listing = (struct store_listing){NULL};
+	req->places = (struct store_places){NULL};
+	if (req->op == STORE_XATTR_GET || req->op == STORE_XATTR_LIST)
+		req->xattr.value = NULL;
+	if (req->op == STORE_OPEN_WRITER)
+		req->writer = NULL;
 	for (unsigned i = 0; req->op == STORE_READ && i < req->n_ranges; i++)
 		req->ranges[i].done = 0, req->ranges[i].r = 0;
 	timer_init(&req->timer, req->loop, deadline_passed);
@@ -286,9 +283,14 @@ void store_submit(struct store *s, struct store_req *req)
 	int r;
 
 	req_init(s, req);
-	r = check_req(req);
+	r = store_check(req);
 	if (r == 0)
 		r = arm_deadline(req);
+	/* Then the end of a writer is no success any more, and an end all the same. */
+	if (r < 0 && ends_writer(req->op) && req->writer) {
+		req->cancelled = r;
+		r = 0;
+	}
 	if (r < 0)
 		store_req_finish(req, r);
 	else
@@ -301,60 +303,14 @@ void store_pass(struct store *next, struct store_req *req)
 	next->ops->submit(next, req);
 }
 
-/* What engines share. */
-
-bool store_is_stale(const struct store_file *file, const char *version)
+void store_hand_down(struct store *next, struct store_req *req)
 {
-	return file && strcmp(file->version, version) != 0;
+	req->store = next;
+	next->ops->submit(next, req);
 }
 
-unsigned store_run_length(const struct store_range *ranges, unsigned n)
+void store_counters(struct store *s, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
 {
-	unsigned i = 1;
-
-	while (i < n && ranges[i].offset >= ranges[i - 1].offset + ranges[i - 1].length &&
-		store_gap(&ranges[i - 1]) <= STORE_GAP_MAX)
-		i++;
-	return i;
-}
-
-void store_range_clip(struct store_range *range, uint64_t length)
-{
-	uint64_t there = range->offset < length ? length - range->offset : 0;
-
-	range->done = MIN(range->length, there);
-	range->r = range->done < range->length ? -ENODATA : 0;
-}
-
-static int listing_reserve(struct store_listing *l)
-{
-	size_t cap = MAX(2 * l->cap, 64);
-	struct store_entry *p;
-
-	if (l->n < l->cap)
-		return 0;
-	p = mem_realloc(l->entries, cap, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	l->entries = p;
-	l->cap = cap;
-	return 0;
-}
-
-int store_listing_add(struct store_listing *l, const char *name, const struct store_stat *stat)
-{
-	AUTO_FREE char *copy = mem_strdup(name);
-
-	if (!copy || listing_reserve(l) < 0)
-		return -ENOMEM;
-	l->entries[l->n++] = (struct store_entry){.name = TAKE(copy), .stat = *stat};
-	return 0;
-}
-
-void store_listing_release(struct store_listing *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		mem_free((char *)l->entries[i].name);
-	mem_free(l->entries);
-	*l = (struct store_listing){NULL};
+	if (s->ops->counters)
+		s->ops->counters(s, fn, ctx);
 }

@@ -85,14 +85,17 @@ enum store_op {
 	STORE_SET,			/* what set says */
 	STORE_CHECKSUM,			/* of the whole content: checksum */
 	STORE_LOCATE,			/* where the bytes of ranges[0] are: places */
-	STORE_SPACE,			/* of the store: space */
+	STORE_SPACE,			/* of the store, where path lies: space */
 	STORE_SUMMARY,			/* of all below path: summary */
 	STORE_XATTR_GET, STORE_XATTR_SET, STORE_XATTR_REMOVE, STORE_XATTR_LIST,	/* xattr */
-	/* Writing piece by piece; a writer is used by one request at a time, on one loop. */
+	/*
+	 * Writing piece by piece; a writer is used by one request at a time. After a step that failed or was cancelled only
+	 * its end is left, and COMMIT gives that step's failure.
+	 */
 	STORE_OPEN_WRITER,		/* how; gives writer. Nothing is at path before COMMIT, unless how.append */
 	STORE_APPEND,			/* writer, ranges[0] (its offset says nothing) */
 	STORE_FLUSH,			/* writer: other readers of a growing file see it; with disk it is on disk */
-	STORE_COMMIT,			/* writer, which is gone then: published at once, as how says */
+	STORE_COMMIT,			/* writer: published at once, as how says. It is gone then, also after a failure */
 	STORE_ABORT,			/* writer, which is gone then, and what was written with it */
 };
 
@@ -180,7 +183,7 @@ struct store_req {
 	struct store_places places;	/* LOCATE; store_places_release() */
 	struct store_space space;
 	struct store_summary summary;
-	struct err *err;		/* words of the engine that say more than r; NULL, or the caller's */
+	struct err *err;		/* the caller's, or NULL: words of the engine that say more than r */
 	/* The store's own. */
 	struct store *store;
 	struct store_req *next;
@@ -240,6 +243,10 @@ int store_concat(struct store *s, const char *path, const char *const *paths, un
 int store_set(struct store *s, const char *path, const struct store_set *set, struct err *e);
 int store_checksum(struct store *s, const char *path, struct store_checksum *ret, struct err *e);
 int store_space(struct store *s, struct store_space *ret, struct err *e);
+int store_space_at(struct store *s, const char *path, struct store_space *ret, struct err *e);
+/* Where the bytes from offset on are, as far as the file has them; store_places_release(). */
+int store_locate(struct store *s, const char *path, uint64_t offset, uint64_t length, struct store_places *ret,
+	struct err *e);
 int store_summary(struct store *s, const char *path, struct store_summary *ret, struct err *e);
 /* A writer that is opened is ended by one commit or abort. */
 int store_create(struct store *s, const char *path, const struct store_how *how, struct store_writer **ret, struct err *e);

@@ -50,15 +50,31 @@ int store_fail(struct store *s, const char *what, int r, const char *verb, struc
 	return err_set(e, r, "cannot %s %s%s: %s", verb, s->base ? s->base : "", shown(what, path), why);
 }
 
+/* The same, with words when it fails: the engine's when it has some. */
+static int sync_call(struct store *s, struct store_req *req, const char *verb, struct err *e)
+{
+	char path[SHOWN_BYTES], why[SHOWN_BYTES];
+	struct err words = {0};
+	int r;
+
+	req->err = e ? &words : NULL;
+	r = sync_run(s, req);
+	if (r >= 0)
+		return 0;
+	if (!words.code)
+		return store_fail(s, req->path, r, verb, e);
+	return err_set(e, r, "cannot %s %s%s: %s", verb, s->base ? s->base : "", shown(req->path, path),
+		str_printable(str_of(words.words), why, sizeof(why)));
+}
+
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e)
 {
 	struct store_req req = {.op = STORE_STAT, .path = path};
-	int r = sync_run(s, &req);
+	int r = sync_call(s, &req, "look at", e);
 
-	if (r < 0)
-		return store_fail(s, path, r, "look at", e);
-	*ret = req.stat;
-	return 0;
+	if (r == 0)
+		*ret = req.stat;
+	return r;
 }
 
 /* The page's entries become all's. */
@@ -87,12 +103,11 @@ static int listing_join(struct store_listing *all, struct store_listing *page)
 int store_list_page(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e)
 {
 	struct store_req req = {.op = STORE_LIST, .path = path, .to = after};
-	int r = sync_run(s, &req);
+	int r = sync_call(s, &req, "list", e);
 
-	if (r < 0)
-		return store_fail(s, path, r, "list", e);
-	*ret = req.listing;
-	return 0;
+	if (r == 0)
+		*ret = req.listing;
+	return r;
 }
 
 static int list_more(struct store *s, const char *path, struct store_listing *all, struct err *e)
@@ -128,9 +143,8 @@ int store_pread(struct store *s, const char *path, const struct store_file *file
 {
 	struct store_range range = {.offset = offset, .length = n, .buf = buf};
 	struct store_req req = {.op = STORE_READ, .path = path, .file = file, .ranges = &range, .n_ranges = 1};
-	int r = sync_run(s, &req);
 
-	return r < 0 ? store_fail(s, path, r, "read", e) : 0;
+	return sync_call(s, &req, "read", e);
 }
 
 int store_read_all(struct store *s, const char *path, size_t max, void **ret_p, size_t *ret_n, struct err *e)
@@ -165,9 +179,8 @@ static int sync_put(struct store *s, enum store_op op, const char *path, const v
 {
 	struct store_range range = {.length = n, .buf = (void *)p};
 	struct store_req req = {.op = op, .path = path, .ranges = &range, .n_ranges = 1};
-	int r = sync_run(s, &req);
 
-	return r < 0 ? store_fail(s, path, r, op == STORE_WRITE ? "write" : "create", e) : 0;
+	return sync_call(s, &req, op == STORE_WRITE ? "write" : "create", e);
 }
 
 int store_write_all(struct store *s, const char *path, const void *p, size_t n, struct err *e)
@@ -183,9 +196,8 @@ int store_create_exclusive(struct store *s, const char *path, const void *p, siz
 static int sync_change(struct store *s, enum store_op op, const char *path, const char *to, const char *verb, struct err *e)
 {
 	struct store_req req = {.op = op, .path = path, .to = to};
-	int r = sync_run(s, &req);
 
-	return r < 0 ? store_fail(s, path, r, verb, e) : 0;
+	return sync_call(s, &req, verb, e);
 }
 
 int store_mkdir(struct store *s, const char *path, struct err *e)
@@ -201,4 +213,120 @@ int store_remove(struct store *s, const char *path, struct err *e)
 int store_rename(struct store *s, const char *from, const char *to, struct err *e)
 {
 	return sync_change(s, STORE_RENAME, from, to, "rename", e);
+}
+
+int store_rename_new(struct store *s, const char *from, const char *to, struct err *e)
+{
+	return sync_change(s, STORE_RENAME_NEW, from, to, "rename", e);
+}
+
+int store_remove_tree(struct store *s, const char *path, struct err *e)
+{
+	return sync_change(s, STORE_REMOVE_TREE, path, NULL, "remove", e);
+}
+
+int store_trash(struct store *s, const char *path, struct err *e)
+{
+	return sync_change(s, STORE_TRASH, path, NULL, "move to the trash", e);
+}
+
+int store_concat(struct store *s, const char *path, const char *const *paths, unsigned n, struct err *e)
+{
+	struct store_req req = {.op = STORE_CONCAT, .path = path, .paths = paths, .n_paths = n};
+
+	return sync_call(s, &req, "add files to", e);
+}
+
+int store_set(struct store *s, const char *path, const struct store_set *set, struct err *e)
+{
+	struct store_req req = {.op = STORE_SET, .path = path, .set = set};
+
+	return sync_call(s, &req, "change attributes of", e);
+}
+
+int store_checksum(struct store *s, const char *path, struct store_checksum *ret, struct err *e)
+{
+	struct store_req req = {.op = STORE_CHECKSUM, .path = path};
+	int r = sync_call(s, &req, "sum up", e);
+
+	if (r == 0)
+		*ret = req.checksum;
+	return r;
+}
+
+int store_space(struct store *s, struct store_space *ret, struct err *e)
+{
+	return store_space_at(s, "", ret, e);
+}
+
+int store_space_at(struct store *s, const char *path, struct store_space *ret, struct err *e)
+{
+	struct store_req req = {.op = STORE_SPACE, .path = path};
+	int r = sync_call(s, &req, "measure", e);
+
+	if (r == 0)
+		*ret = req.space;
+	return r;
+}
+
+int store_summary(struct store *s, const char *path, struct store_summary *ret, struct err *e)
+{
+	struct store_req req = {.op = STORE_SUMMARY, .path = path};
+	int r = sync_call(s, &req, "sum up", e);
+
+	if (r == 0)
+		*ret = req.summary;
+	return r;
+}
+
+int store_locate(struct store *s, const char *path, uint64_t offset, uint64_t length, struct store_places *ret, struct err *e)
+{
+	struct store_range range = {.offset = offset, .length = length};
+	struct store_req req = {.op = STORE_LOCATE, .path = path, .ranges = &range, .n_ranges = 1};
+	int r = sync_call(s, &req, "locate", e);
+
+	if (r == 0)
+		*ret = req.places;
+	return r;
+}
+
+/* Writing piece by piece. */
+
+int store_create(struct store *s, const char *path, const struct store_how *how, struct store_writer **ret, struct err *e)
+{
+	struct store_req req = {.op = STORE_OPEN_WRITER, .path = path, .how = how};
+	int r = sync_call(s, &req, how && how->append ? "append to" : "create", e);
+
+	if (r == 0)
+		*ret = req.writer;
+	return r;
+}
+
+int store_append(struct store *s, const char *path, struct store_writer *w, const void *p, size_t n, struct err *e)
+{
+	struct store_range range = {.length = n, .buf = (void *)p};
+	struct store_req req = {.op = STORE_APPEND, .path = path, .writer = w, .ranges = &range, .n_ranges = 1};
+
+	return sync_call(s, &req, "write", e);
+}
+
+int store_flush(struct store *s, const char *path, struct store_writer *w, bool disk, struct err *e)
+{
+	struct store_req req = {.op = STORE_FLUSH, .path = path, .writer = w, .disk = disk};
+
+	return sync_call(s, &req, "write", e);
+}
+
+int store_commit(struct store *s, const char *path, struct store_writer *w, struct err *e)
+{
+	struct store_req req = {.op = STORE_COMMIT, .path = path, .writer = w};
+
+	return sync_call(s, &req, "write", e);
+}
+
+void store_abort(struct store *s, const char *path, struct store_writer *w)
+{
+	struct store_req req = {.op = STORE_ABORT, .path = path, .writer = w};
+
+	sync_call(s, &req, "give up", NULL);
 }

@@ -32,7 +32,7 @@
 	X(lease_renewals, "leases renewed")
 
 struct hdfs_counters {
-#define X(name, words) uint64_t name;
+#define X(name, words) _Atomic uint64_t name;
 	HDFS_COUNTERS(X)
 #undef X
 };
