@@ -157,6 +157,7 @@ class Cluster:
         flags = ["-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true", f"-Djava.io.tmpdir={self.folder / 'tmp'}", *OPENS]
         if self.set.native:
             flags.append(f"-Djava.library.path={folder_of('native')}")
+        # config: a folder, or the name of ours
         return [JAVA, *flags, "-cp", f"{self.folder / config}:{folder_of(self.set.version)}/*"]
 
     def java_env(self, user):
@@ -274,11 +275,10 @@ class Cluster:
 
     # --- peers
 
-    def client(self, name, *args, user="olddog", check=True, stdin=None, env=None, text=True, timeout=300, keys=None):
-        """Runs a class of Hadoop's as a client. keys: of its configuration, before args."""
-        more = [a for k, v in (keys or {}).items() for a in ("-D", f"{k}={v}")]
-        argv = [*self.java("client"), "-Xmx512m", "-XX:TieredStopAtLevel=1", name if name.startswith("org.") else HDFS + name]
-        done = subprocess.run([*argv, *more, *map(str, args)], env={**self.java_env(user), **(env or {})}, text=text,
+    def client(self, name, *args, user="olddog", check=True, stdin=None, env=None, text=True, timeout=300, conf="client"):
+        """Runs a class of Hadoop's as a client. conf: another configuration's folder."""
+        argv = [*self.java(conf), "-Xmx512m", "-XX:TieredStopAtLevel=1", name if name.startswith("org.") else HDFS + name]
+        done = subprocess.run([*argv, *map(str, args)], env={**self.java_env(user), **(env or {})}, text=text,
                               input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
         if check and done.returncode != 0:
             raise RuntimeError(f"{name} {' '.join(map(str, args))}: exit {done.returncode}\n{done.stdout[-1000:]}"

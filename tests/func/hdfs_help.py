@@ -13,10 +13,12 @@ half of a JVM each), WebHDFS (Cluster.web), hdfs-native (native_client: no proce
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -177,3 +179,65 @@ def native_client(cluster, **keys):
 def client_env(cluster, folder, **keys):
     """A client's environment with other keys (dots as __): client_env(c, tmp_path, dfs__client__read__shortcircuit="false")."""
     return cluster.env_with(folder, {k.replace("__", "."): v for k, v in keys.items()})
+
+
+class Cutter:
+    """hdfs_cutter.py in front of all nodes of a cluster that this test has alone. url and env lead a client through it."""
+
+    def __init__(self, cluster, folder, **keys):
+        at = {nn: f"127.0.1.{100 + int(nn[2:])}" for nn in cluster.nns}
+        self.cluster, self.events = cluster, []
+        self.url = cluster.url if cluster.set.ha else f"hdfs://{at['nn1']}:{cluster.port('nn1')}"
+        through = {"dfs.client.use.datanode.hostname": "true", "dfs.client.read.shortcircuit": "false", "fs.defaultFS": self.url,
+                   **{f"dfs.namenode.rpc-address.{cluster.name}.{nn}": f"{at[nn]}:{cluster.port(nn)}" for nn in cluster.nns
+                      if cluster.set.ha}, **keys}
+        self.env = cluster.env_with(folder / "through", through)
+        at |= {dn: cluster.alias(dn) for dn in cluster.dns}
+        self.popen = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("hdfs_cutter.py"),
+             *(f"{node}={host}:{cluster.port(node)}=127.0.0.1:{cluster.port(node)}" for node, host in at.items())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.wait("ready")
+        self.reader = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.popen.kill()
+        self.popen.communicate()
+
+    def wait(self, event):
+        """Reads on to the next event of that name, and gives it."""
+        while line := self.popen.stdout.readline():
+            self.events.append(json.loads(line))
+            if self.events[-1]["event"] == event:
+                return self.events[-1]
+        raise RuntimeError("the cutter ended")
+
+    def rule(self, **rule):
+        """As hdfs_cutter.py has it: rule(to="dn1", after=3, do="cut")."""
+        self._say(json.dumps(rule))
+
+    def clear(self):
+        self._say("clear")
+
+    def _say(self, line):
+        self.popen.stdin.write(line + "\n")
+        self.popen.stdin.flush()
+        self.wait("rule")
+
+    def struck(self):
+        """All strikes so far."""
+        self._say(json.dumps({"do": "cut", "times": 0}))  # whatever was said before is read then
+        return [e for e in self.events if e["event"] == "struck"]
+
+    def closed(self):
+        """What went over all connections, once they are closed: the client has ended."""
+        self.struck()
+        while True:
+            opened = {e["n"] for e in self.events if e["event"] == "open"}
+            closed = [e for e in self.events if e["event"] == "closed"]
+            if len(closed) == len(opened):
+                return closed
+            self.wait("closed")
