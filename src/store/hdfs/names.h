@@ -17,8 +17,8 @@ DEFINE_AUTO(names);
 
 /* One operation, embedded in its user's struct. */
 struct names_op {
-	struct store_req *req;		/* results go there; not its r, nor is it finished */
-	char *path, *to;		/* absolute, in HDFS; owned, freed after done() */
+	struct store_req *req;		/* results and words (req->err) go there; not its r, nor is it finished */
+	const char *path, *to;		/* absolute, in HDFS; NUL-terminated, the user's until done() */
 	void (*done)(struct names_op *op, int r);	/* exactly once, never inside */
 	struct nn_call call;
 	/* The namespace's own. */
