@@ -7,10 +7,12 @@
 #define OLDDOG_NET_CONN_H
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "net/loop.h"
 
 #define CONN_MAX_FDS 8
+#define CONN_MAX_IOV 1024	/* of one call: IOV_MAX */
 
 enum conn_want { CONN_READ = 1, CONN_WRITE = 2 };
 
@@ -18,9 +20,9 @@ struct conn;
 
 struct conn_ops {
 	const char *name;
-	/* As conn_send(), conn_recv(), conn_want(), conn_close(). All required. */
-	ssize_t (*send)(struct conn *c, const void *p, size_t n, const int *fds, unsigned n_fds);
-	ssize_t (*recv)(struct conn *c, void *p, size_t n, int *ret_fds, unsigned *n_fds);
+	/* As conn_send() and conn_recv() of pieces, conn_want(), conn_close(). All required. */
+	ssize_t (*send)(struct conn *c, const struct iovec *iov, unsigned n_iov, const int *fds, unsigned n_fds);
+	ssize_t (*recv)(struct conn *c, const struct iovec *iov, unsigned n_iov, int *ret_fds, unsigned *n_fds);
 	int (*want)(struct conn *c, unsigned want);
 	void (*close)(struct conn *c);
 };
@@ -44,6 +46,9 @@ ssize_t conn_send(struct conn *c, const void *p, size_t n, const int *fds, unsig
  * (O_CLOEXEC) and are counted in *n_fds; descriptors that nobody has room for are closed.
  */
 ssize_t conn_recv(struct conn *c, void *p, size_t n, int *ret_fds, unsigned *n_fds);
+/* The same from, and into, at most CONN_MAX_IOV pieces of memory, one behind the other; together n > 0 bytes. */
+ssize_t conn_sendv(struct conn *c, const struct iovec *iov, unsigned n_iov);
+ssize_t conn_recvv(struct conn *c, const struct iovec *iov, unsigned n_iov);
 /* In place of what was wanted before; 0: nothing, and then ready may be NULL. ready may close the connection. */
 int conn_want(struct conn *c, unsigned want, void (*ready)(struct conn *, unsigned, void *), void *ctx);
 /* Closes and frees; NULL is a no-op. ready is not called again. */

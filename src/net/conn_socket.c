@@ -46,11 +46,10 @@ static void msg_put_fds(struct msghdr *msg, union fd_control *control, const int
 	memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
 }
 
-static ssize_t socket_send(struct conn *conn, const void *p, size_t n, const int *fds, unsigned n_fds)
+static ssize_t socket_send(struct conn *conn, const struct iovec *iov, unsigned n_iov, const int *fds, unsigned n_fds)
 {
 	struct conn_socket *s = container_of(conn, struct conn_socket, conn);
-	struct iovec iov = {.iov_base = (void *)p, .iov_len = n};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	struct msghdr msg = {.msg_iov = (struct iovec *)iov, .msg_iovlen = n_iov};
 	union fd_control control;
 	ssize_t sent;
 
@@ -84,12 +83,11 @@ static void msg_take_fds(struct msghdr *msg, int *ret_fds, unsigned *n_fds)
 	*n_fds = n;
 }
 
-static ssize_t socket_recv(struct conn *conn, void *p, size_t n, int *ret_fds, unsigned *n_fds)
+static ssize_t socket_recv(struct conn *conn, const struct iovec *iov, unsigned n_iov, int *ret_fds, unsigned *n_fds)
 {
 	struct conn_socket *s = container_of(conn, struct conn_socket, conn);
-	struct iovec iov = {.iov_base = p, .iov_len = n};
 	union fd_control control;
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+	struct msghdr msg = {.msg_iov = (struct iovec *)iov, .msg_iovlen = n_iov, .msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes)};
 	ssize_t got;
 

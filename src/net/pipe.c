@@ -181,14 +181,38 @@ static void parcel_post(struct pipe_end *to, struct parcel *p)
 	w->n_bytes += p->n;
 }
 
-static struct parcel *parcel_new(const void *bytes, size_t n, const int *fds, unsigned n_fds)
+static size_t iov_bytes(const struct iovec *iov, unsigned n_iov)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < n_iov; i++)
+		n += iov[i].iov_len;
+	return n;
+}
+
+/* The first n bytes of the pieces, to or from p. */
+static void iov_copy(const struct iovec *iov, uint8_t *p, size_t n, bool into_iov)
+{
+	for (; n; iov++) {
+		size_t part = MIN(n, iov->iov_len);
+
+		if (part && into_iov)
+			memcpy(iov->iov_base, p, part);
+		else if (part)
+			memcpy(p, iov->iov_base, part);
+		p += part;
+		n -= part;
+	}
+}
+
+static struct parcel *parcel_new(const struct iovec *iov, size_t n, const int *fds, unsigned n_fds)
 {
 	struct parcel *p = mem_alloc(sizeof(*p) + n);
 
 	if (!p)
 		return NULL;
 	*p = (struct parcel){.n = n};
-	memcpy(p->bytes, bytes, n);
+	iov_copy(iov, p->bytes, n, false);
 	while (p->n_fds < n_fds) {
 		int fd = fcntl(fds[p->n_fds], F_DUPFD_CLOEXEC, 0);
 
@@ -212,11 +236,11 @@ static size_t split(struct pipe_end *e, enum draw what, uint64_t count, size_t n
 	return happens(u[0], e->pipe->faults.split_ppm) ? 1 + ((uint64_t)u[1] * n >> 32) : n;
 }
 
-static ssize_t pipe_send(struct conn *conn, const void *bytes, size_t n, const int *fds, unsigned n_fds)
+static ssize_t pipe_send(struct conn *conn, const struct iovec *iov, unsigned n_iov, const int *fds, unsigned n_fds)
 {
 	struct pipe_end *e = container_of(conn, struct pipe_end, conn), *to = other_end(e);
 	struct pipe *pipe = e->pipe;
-	size_t room = pipe->capacity - to->in.n_bytes;
+	size_t room = pipe->capacity - to->in.n_bytes, n = iov_bytes(iov, n_iov);
 	struct parcel *p;
 
 	if (n_fds && !pipe->records)
@@ -228,7 +252,7 @@ static ssize_t pipe_send(struct conn *conn, const void *bytes, size_t n, const i
 	if (!room || (pipe->records && n > room))
 		return -EAGAIN;
 	n = split(e, DRAW_SPLIT_SEND, to->in.n_sent, MIN(n, room));
-	p = parcel_new(bytes, n, fds, n_fds);
+	p = parcel_new(iov, n, fds, n_fds);
 	if (!p)
 		return -ENOMEM;
 	parcel_post(to, p);
@@ -255,7 +279,7 @@ static void count_passed(struct pipe *pipe)
 		pipe_cut(pipe);
 }
 
-static ssize_t recv_record(struct pipe_end *e, void *to, size_t n, int *ret_fds, unsigned *n_fds)
+static ssize_t recv_record(struct pipe_end *e, const struct iovec *to, size_t n, int *ret_fds, unsigned *n_fds)
 {
 	struct parcel *p = e->in.first;
 	ssize_t r = (ssize_t)p->n;
@@ -264,7 +288,7 @@ static ssize_t recv_record(struct pipe_end *e, void *to, size_t n, int *ret_fds,
 		*n_fds = 0;
 		r = -EMSGSIZE;
 	} else {
-		memcpy(to, p->bytes, p->n);
+		iov_copy(to, p->bytes, p->n, true);
 	}
 	parcel_give_fds(p, ret_fds, n_fds);
 	e->in.n_bytes -= p->n;
@@ -272,13 +296,13 @@ static ssize_t recv_record(struct pipe_end *e, void *to, size_t n, int *ret_fds,
 	return r;
 }
 
-static ssize_t recv_stream(struct pipe_end *e, void *to, size_t n, unsigned *n_fds)
+static ssize_t recv_stream(struct pipe_end *e, const struct iovec *to, size_t n, unsigned *n_fds)
 {
 	struct parcel *p = e->in.first;
 
 	*n_fds = 0;
 	n = split(e, DRAW_SPLIT_RECV, e->in.n_reads++, MIN(n, p->n - p->taken));
-	memcpy(to, p->bytes + p->taken, n);
+	iov_copy(to, p->bytes + p->taken, n, true);
 	p->taken += n;
 	e->in.n_bytes -= n;
 	if (p->taken == p->n)
@@ -286,9 +310,10 @@ static ssize_t recv_stream(struct pipe_end *e, void *to, size_t n, unsigned *n_f
 	return (ssize_t)n;
 }
 
-static ssize_t pipe_recv(struct conn *conn, void *to, size_t n, int *ret_fds, unsigned *n_fds)
+static ssize_t pipe_recv(struct conn *conn, const struct iovec *to, unsigned n_iov, int *ret_fds, unsigned *n_fds)
 {
 	struct pipe_end *e = container_of(conn, struct pipe_end, conn);
+	size_t n = iov_bytes(to, n_iov);
 	ssize_t r;
 
 	if (readable_at(e) > loop_now(conn->loop) || !e->in.first) {

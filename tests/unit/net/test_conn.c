@@ -56,6 +56,33 @@ static void records_keep_their_bounds(void **state)
 	pair_free(&p);
 }
 
+static void pieces_are_one_run_of_bytes(struct conn *from, struct conn *to)
+{
+	struct iovec out[] = {{(void *)"ab", 2}, {(void *)"", 0}, {(void *)"cdefg", 5}};
+	char a[3] = "", b[4] = "";
+	struct iovec in[] = {{a, 3}, {b, 4}};
+
+	assert_int_equal(conn_sendv(from, out, 3), 7);
+	assert_int_equal(conn_recvv(to, in, 2), 7);
+	assert_memory_equal(a, "abc", 3);
+	assert_memory_equal(b, "defg", 4);
+}
+
+static void pieces_are_sent_and_received_as_one_run_of_bytes(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct pair p = pair_new(i ? SOCK_STREAM : SOCK_SEQPACKET);
+		struct conn *a, *b;
+
+		pieces_are_one_run_of_bytes(p.a, p.b);
+		assert_int_equal(conn_pipe(p.loop, i == 0, 64, NULL, &a, &b), 0);
+		pieces_are_one_run_of_bytes(a, b);
+		conn_close(a);
+		conn_close(b);
+		pair_free(&p);
+	}
+}
+
 static void a_closed_side_reads_as_the_end_and_breaks_sends(void **state)
 {
 	struct pair p = pair_new(SOCK_SEQPACKET);
@@ -188,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_keep_their_bounds),
+		cmocka_unit_test(pieces_are_sent_and_received_as_one_run_of_bytes),
 		cmocka_unit_test(a_closed_side_reads_as_the_end_and_breaks_sends),
 		cmocka_unit_test(descriptors_pass_and_the_surplus_is_closed),
 		cmocka_unit_test(streams_refuse_descriptors_and_virtual_loops_refuse_sockets),
