@@ -100,7 +100,8 @@ def hdfs_second(hdfs_run):
 
 @pytest.fixture
 def hdfs_faulty(hdfs_run):
-    with _alone(hdfs_run, "faulty", 3) as c:
+    # One that hangs is noticed in seconds, by DataNodes too.
+    with _alone(hdfs_run, "faulty", 3, keys={"dfs.client.socket-timeout": 4000}) as c:
         yield c
 
 
