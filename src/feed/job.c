@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/scope.h"
 
 static const char *env(const char *name)
 {
@@ -29,18 +30,44 @@ char *job_name(const char *given)
 	return addr && port ? mem_printf("%s:%s", addr, port) : mem_strdup("");
 }
 
-socklen_t job_address(const char *job, struct sockaddr_un *ret)
+/* Names in the environment by which a store is another one, or is read with other rights. */
+static const char *const identity[] = {"HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME"};
+
+/* The job, and of the environment what is set. */
+static int job_digest(const char *job, uint8_t ret[SHA256_BYTES])
+{
+	AUTO(sha256) struct sha256 *h = sha256_new();
+
+	if (!h)
+		return -ENOMEM;
+	sha256_add(h, job, strlen(job));
+	for (size_t i = 0; i < N_ELEMS(identity); i++) {
+		const char *value = env(identity[i]);
+
+		if (!value)
+			continue;
+		sha256_add_str(h, identity[i], strlen(identity[i]));
+		sha256_add_str(h, value, strlen(value));
+	}
+	sha256_finish(h, ret);
+	return 0;
+}
+
+int job_address(const char *job, struct sockaddr_un *ret, socklen_t *ret_n)
 {
 	uint8_t sha[SHA256_BYTES];
 	char hex[33];
+	int r = job_digest(job, sha);
 
-	sha256_of(job, strlen(job), sha);
+	if (r < 0)
+		return r;
 	hex_of(sha, 16, hex);
 	memset(ret, 0, sizeof(*ret));
 	ret->sun_family = AF_UNIX;
 	/* The first byte stays NUL: abstract. */
 	snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "olddog-%u-%s", (unsigned)getuid(), hex);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(ret->sun_path + 1));
+	*ret_n = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(ret->sun_path + 1));
+	return 0;
 }
 
 int job_peer_check(int fd)

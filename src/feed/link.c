@@ -158,9 +158,12 @@ static int limit_wait(int fd, uint64_t deadline_ns)
 static int connect_once(struct link *l, const char *job, uint64_t deadline_ns, struct err *e)
 {
 	struct sockaddr_un addr;
-	socklen_t n = job_address(job, &addr);
+	socklen_t n;
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int r = job_address(job, &addr, &n);
 
+	if (r < 0)
+		return err_set(e, r, "the name of job %s: %s", job, err_text(r));
 	if (fd < 0 || limit_wait(fd, deadline_ns) < 0)
 		return err_set(e, -errno, "a socket: %s", err_text(-errno));
 	if (connect(fd, (struct sockaddr *)&addr, n) < 0)

@@ -24,9 +24,12 @@
 static int listen_for(const char *job, int *ret_fd, struct err *e)
 {
 	struct sockaddr_un addr;
-	socklen_t n = job_address(job, &addr);
+	socklen_t n;
 	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r = job_address(job, &addr, &n);
 
+	if (r < 0)
+		return err_set(e, r, "the name of job %s: %s", job, err_text(r));
 	if (fd < 0)
 		return err_set(e, -errno, "a socket: %s", err_text(-errno));
 	if (bind(fd, (struct sockaddr *)&addr, n) < 0)

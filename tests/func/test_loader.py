@@ -29,12 +29,13 @@ class Ranks:
 
     def environment(self):
         env = {k: v for k, v in os.environ.items() if k not in ("SLURM_JOB_ID", "MASTER_ADDR", "MASTER_PORT")}
-        env.pop("OLDDOG_JOB", None)
+        for name in ("OLDDOG_JOB", "HADOOP_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME"):
+            env.pop(name, None)
         return {**env, **({"OLDDOG_JOB": self.job} if self.job else {}), "ASAN_OPTIONS": "exitcode=99",
                 "OLDDOG_LOADER_LOG": str(self.log)}
 
-    def start(self, *args, **kw):
-        p = subprocess.Popen([self.exe, *map(str, args)], env=self.environment(), text=True, stdin=subprocess.PIPE,
+    def start(self, *args, more=(), **kw):
+        p = subprocess.Popen([self.exe, *map(str, args)], env={**self.environment(), **dict(more)}, text=True, stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
         self.started.append(p)
         return p
@@ -152,6 +153,16 @@ def test_ranks_of_a_job_share_one_loader(olddog, ranks, spec):
         p.stdin.write("\n" * 8)
         lines += ranks.end(p)[0]
     assert sorted(lines, key=position) == olddog.lines("read", spec, "--digest=sample")
+
+
+def test_ranks_with_other_rights_have_another_loader(ranks, spec):
+    started = [ranks.start("-i", spec, more={"HADOOP_USER_NAME": user}) for user in ("alice", "alice", "bob")]
+    for p in started:
+        assert p.stdout.readline().startswith("open")
+    loaders = ranks.loaders()
+    users = {line for pid in loaders for line in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+             if line.startswith(b"HADOOP_USER_NAME=")}
+    assert len(loaders) == 2 and users == {b"HADOOP_USER_NAME=alice", b"HADOOP_USER_NAME=bob"}
 
 
 def test_a_loader_serves_several_plans_and_ends_with_its_last_rank(olddog, ranks, spec, set_shards, tmp_path):
