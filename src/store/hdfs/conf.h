@@ -3,6 +3,7 @@
 #ifndef OLDDOG_STORE_HDFS_CONF_H
 #define OLDDOG_STORE_HDFS_CONF_H
 
+#include "base/buf.h"
 #include "store/hdfs/site.h"
 
 #define HDFS_MAX_NAMENODES 16u
@@ -50,8 +51,14 @@ struct hdfs_conf {
 	uint64_t trash_minutes;		/* fs.trash.interval */
 };
 
-/* authority: "cluster", "host:port", or "" for fs.defaultFS. Refuses by name what is not built (Kerberos). */
+/*
+ * authority: "cluster", "host:port", or "" for fs.defaultFS. The address of one of a nameservice's NameNodes
+ * stands for the nameservice, that one first: whichever is active answers. Refuses by name what is not built (Kerberos,
+ * encrypted transfers) and what is none of ours (viewfs).
+ */
 int hdfs_conf_of(struct site *site, const char *authority, struct hdfs_conf *ret, struct err *e);
 void hdfs_conf_release(struct hdfs_conf *c);
+/* The man page olddog-hdfs(5), keys from the table. */
+void hdfs_conf_page(struct buf *to);
 
 #endif

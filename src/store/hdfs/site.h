@@ -14,7 +14,10 @@
 #include "base/scope.h"
 
 #define SITE_MAX_BYTES (16u << 20)	/* of one file */
-#define SITE_MAX_DEPTH 20u		/* of includes, and of variables in variables */
+#define SITE_MAX_DEPTH 20u		/* of includes; and variables replaced in one value, as Hadoop has it */
+#define SITE_MAX_FILES 256u		/* included ones too */
+#define SITE_MAX_PROPERTIES 65536u
+#define SITE_MAX_VALUE 65536u		/* bytes, before and after its variables are replaced */
 
 struct site;
 
@@ -32,10 +35,20 @@ const char *site_dir(const struct site *s);
 /* Later than the files, as -D does. */
 int site_set(struct site *s, const char *key, const char *value);
 
-/* The value with its variables replaced; NULL: not set. As long as s lives. */
+/*
+ * The value with its variables replaced, without white space around it; NULL: not set. Good until the next site_set(). A
+ * variable that nothing sets stays as it is written, and so does a value whose variables lead back to it.
+ */
 const char *site_get(struct site *s, const char *key);
+/* The same of a key that is put together. */
+const char *site_getf(struct site *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* KEY.SUFFIX of a nameservice or NameNode, else KEY. */
 const char *site_get_of(struct site *s, const char *key, const char *suffix);
+/*
+ * What site_get() could not say since the last call: -ENOMEM, or -EINVAL with words that name a key with more variables
+ * than SITE_MAX_DEPTH or a value that grows too long.
+ */
+int site_failure(struct site *s, struct err *e);
 /* -EINVAL with words that name key and value; otherwise is returned when it is not set. */
 int site_u64(struct site *s, const char *key, uint64_t otherwise, uint64_t *ret, struct err *e);
 int site_bool(struct site *s, const char *key, bool otherwise, bool *ret, struct err *e);
