@@ -24,7 +24,6 @@ uint32_t decode_cost_us(const struct picture_head *head, uint64_t n_bytes)
 	static const struct {
 		uint64_t per_pixel, per_byte;
 	} costs[N_PICTURE_CODINGS] = {
-		[PICTURE_NONE] = {0, 70},
 		[PICTURE_UNKNOWN] = {0, 70},
 		[PICTURE_JPEG] = {9, 70},
 		[PICTURE_JPEG_PROGRESSIVE] = {56, 70},
@@ -43,7 +42,6 @@ uint64_t decode_need_bytes(const struct picture_head *head, uint64_t max_pixels)
 {
 	/* Measured by the peak of the worker's memory at 64 and 169 megapixels (doc/design/0018). */
 	static const uint8_t per_pixel[N_PICTURE_CODINGS] = {
-		[PICTURE_NONE] = 0,
 		[PICTURE_UNKNOWN] = 12,
 		[PICTURE_JPEG] = 3,
 		[PICTURE_JPEG_PROGRESSIVE] = 12,

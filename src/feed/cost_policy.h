@@ -20,9 +20,8 @@ uint32_t decode_cost_us(const struct picture_head *head, uint64_t n_bytes);
 
 /*
  * Bytes of a worker's memory that decoding it takes at most by the usual chains, its whole being looked at: planes, the
- * coefficients of a progressive JPEG, what libraries need for each pixel. What begins as no picture does is refused and needs
- * none; a head that is not known is taken for the worst that limits allow; one that lies costs its worker, whose own limit
- * holds whatever stands here.
+ * coefficients of a progressive JPEG, what libraries need for each pixel. A head that is not known is taken for the worst
+ * that limits allow; one that lies costs its worker, whose own limit holds whatever stands here.
  */
 uint64_t decode_need_bytes(const struct picture_head *head, uint64_t max_pixels);
 

@@ -10,10 +10,7 @@
 
 #include "base/clock.h"
 
-/*
- * A store that can interrupt a read gives one up that takes longer, and it is tried again. One of a local file ends when the
- * kernel answers, whenever that is.
- */
+/* A read that takes longer is given up and tried again: a hung mount must not hang the job without a word. */
 #define READ_TIME_NS (60 * NS_PER_S)
 #define BACK_OFF_NS (20 * NS_PER_MS)
 /* A request is as late as its last byte: no more than a disk brings in the time that it takes to find the place. */

@@ -71,7 +71,7 @@ static struct picture_head jpeg_head(struct rd *r)
 		length = rd_be16(r);
 		rd_skip(r, length >= 2 ? length - 2u : 0);
 	}
-	return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+	return (struct picture_head){0};
 }
 
 /* PNG. */
@@ -82,7 +82,7 @@ static struct picture_head png_head(struct rd *r)
 
 	rd_skip(r, 4);
 	if (!takes(r, "IHDR", 4))
-		return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+		return (struct picture_head){0};
 	head.w = rd_be32(r);
 	head.h = rd_be32(r);
 	rd_skip(r, 4);
@@ -106,7 +106,7 @@ static struct picture_head webp_lossy(struct rd *r)
 
 	rd_skip(r, 3);
 	if (!takes(r, "\x9d\x01\x2a", 3))
-		return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+		return (struct picture_head){0};
 	head.w = rd_u16(r) & 0x3fff;
 	head.h = rd_u16(r) & 0x3fff;
 	return head;
@@ -118,7 +118,7 @@ static struct picture_head webp_lossless(struct rd *r)
 	uint32_t bits;
 
 	if (!takes(r, "\x2f", 1))
-		return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+		return (struct picture_head){0};
 	bits = rd_u32(r);
 	head.w = (bits & 0x3fff) + 1;
 	head.h = (bits >> 14 & 0x3fff) + 1;
@@ -134,7 +134,7 @@ static struct picture_head webp_extended(struct rd *r)
 	head.w = rd_u24(r) + 1;
 	head.h = rd_u24(r) + 1;
 	if (r->bad)
-		return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+		return (struct picture_head){0};
 	for (unsigned n = 0; n < PICTURE_HEAD_MAX_STEPS && rd_left(r) >= 8; n++) {
 		const uint8_t *name = rd_bytes(r, 4);
 		uint32_t length = rd_u32(r);
@@ -156,7 +156,7 @@ static struct picture_head webp_head(struct rd *r)
 
 	rd_skip(r, 4);
 	if (!takes(r, "WEBP", 4))
-		return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+		return (struct picture_head){0};
 	name = rd_bytes(r, 4);
 	rd_skip(r, 4);
 	if (name && memcmp(name, "VP8 ", 4) == 0)
@@ -165,7 +165,7 @@ static struct picture_head webp_head(struct rd *r)
 		return webp_lossless(r);
 	if (name && memcmp(name, "VP8X", 4) == 0)
 		return webp_extended(r);
-	return (struct picture_head){PICTURE_UNKNOWN, 0, 0};
+	return (struct picture_head){0};
 }
 
 struct picture_head picture_head_read(const void *p, size_t n)
@@ -187,7 +187,7 @@ struct picture_head picture_head_read(const void *p, size_t n)
 		if (!takes(&r, formats[i].magic, formats[i].n))
 			continue;
 		head = formats[i].read(&r);
-		return r.bad || head.w == 0 || head.h == 0 ? (struct picture_head){PICTURE_UNKNOWN, 0, 0} : head;
+		return r.bad || head.w == 0 || head.h == 0 ? (struct picture_head){0} : head;
 	}
 	return (struct picture_head){0};
 }

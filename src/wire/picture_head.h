@@ -13,8 +13,7 @@
 #include <stdint.h>
 
 enum picture_coding {
-	PICTURE_NONE,		/* begins as no picture does; w and h are 0 */
-	PICTURE_UNKNOWN,	/* begins as one, but its head is broken or lies beyond the limits below; w and h are 0 */
+	PICTURE_UNKNOWN,	/* no picture, or its head lies beyond the limits below; w and h are 0 */
 	PICTURE_JPEG,
 	PICTURE_JPEG_PROGRESSIVE,
 	PICTURE_PNG,

@@ -4,17 +4,7 @@
 import os
 import select
 import signal
-import time
 from pathlib import Path
-
-
-def wait_for(condition, what, seconds=60):
-    """What condition() gives once it is true; meanwhile others have the processor. `what` is told when it never is."""
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, f"after {seconds} seconds still not: {what}"
-        select.select([], [], [], 0.002)
-    return found
 
 
 def state_of(pid):
@@ -37,7 +27,8 @@ def is_confined(pid):
 def stop(pid):
     """Stops it, and waits until it has."""
     os.kill(pid, signal.SIGSTOP)
-    wait_for(lambda: state_of(pid) in ("T", None), f"process {pid} is stopped")
+    while state_of(pid) not in ("T", None):
+        pass
 
 
 def has_ended(handle):

@@ -14,9 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	struct picture_head head = picture_head_read(p, n), again;
 	AUTO_FREE uint8_t *longer = mem_zalloc(n + 64);
 
-	assert((head.coding <= PICTURE_UNKNOWN) == (head.w == 0) && (head.w == 0) == (head.h == 0));
+	assert((head.coding == PICTURE_UNKNOWN) == (head.w == 0) && (head.w == 0) == (head.h == 0));
 	assert(head.coding < N_PICTURE_CODINGS);
-	if (head.coding <= PICTURE_UNKNOWN || !longer)
+	if (head.coding == PICTURE_UNKNOWN || !longer)
 		return 0;
 	if (n)
 		memcpy(longer, p, n);

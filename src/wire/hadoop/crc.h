@@ -17,7 +17,7 @@ uint32_t crc_of(enum crc_kind kind, uint32_t before, const void *p, size_t n);
 uint32_t crc_join(enum crc_kind kind, uint32_t a, uint32_t b, uint64_t n_b);
 /* Index of the first of the n bytes' chunks that differs from sums, or -1. CRC_NONE: -1. */
 int64_t crc_check(enum crc_kind kind, uint32_t bytes_per_sum, const void *p, size_t n, const void *sums);
-/* Fills sums: 4 bytes for each chunk. */
+/* Fills sums: 4 bytes for each chunk. CRC_NONE: nothing. */
 void crc_fill(enum crc_kind kind, uint32_t bytes_per_sum, const void *p, size_t n, void *sums);
 
 #endif

@@ -6,13 +6,13 @@
  *
  *	struct pb p = pb_of(bytes, n);
  *	while (pb_next(&p))
- *		switch (p.field) {
- *		case 1: length = p.value; break;
- *		case 2: name = p.bytes; break;
+ *		switch (pb_tag(&p)) {
+ *		case PB_TAG(1, PB_VARINT): length = p.value; break;
+ *		case PB_TAG(2, PB_BYTES): name = p.bytes; break;
  *		}
  *	if (p.rd.bad) ..
  *
- * Unknown fields are stepped over. Source of the encoding: protobuf.dev/programming-guides/encoding.
+ * Unknown fields, and known ones of another type, are stepped over. Source of the encoding: protobuf.dev/programming-guides/encoding.
  */
 #ifndef OLDDOG_WIRE_HADOOP_PB_H
 #define OLDDOG_WIRE_HADOOP_PB_H
@@ -39,6 +39,13 @@ uint64_t rd_varint(struct rd *r);
 /* A varint-delimited message in place. */
 struct str rd_delimited(struct rd *r);
 
+#define PB_TAG(field, type) ((uint64_t)(field) << 3 | (type))
+
+static inline uint64_t pb_tag(const struct pb *p)
+{
+	return PB_TAG(p->field, p->type);
+}
+
 static inline int64_t pb_zigzag(uint64_t v)
 {
 	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
@@ -50,5 +57,8 @@ int buf_pb_u64(struct buf *b, uint32_t field, uint64_t v);
 int buf_pb_sint(struct buf *b, uint32_t field, int64_t v);
 int buf_pb_bytes(struct buf *b, uint32_t field, const void *p, size_t n);
 int buf_pb_str(struct buf *b, uint32_t field, const char *s);
+/* Makes what was added from b->n == at on a message: its length goes in front of it, of the second also the tag. */
+int buf_delimit(struct buf *b, size_t at);
+int buf_pb_delimit(struct buf *b, uint32_t field, size_t at);
 
 #endif

@@ -28,9 +28,14 @@ struct rpc_head {
 	const char *caller_context;	/* NULL: none */
 };
 
-/* Preamble and connection context. effective_user may not be NULL; real_user may. */
+/*
+ * Preamble and connection context; with RPC_AUTH_SASL the preamble alone, since the context comes after the negotiation.
+ * effective_user may not be NULL; real_user may.
+ */
 int rpc_put_open(struct buf *b, enum rpc_auth auth, const uint8_t *client_id, const char *protocol,
 	const char *effective_user, const char *real_user);
+int rpc_put_context(struct buf *b, const uint8_t *client_id, const char *protocol, const char *effective_user,
+	const char *real_user);
 /* A whole frame: method with its serialised request. */
 int rpc_put_call(struct buf *b, const struct rpc_head *head, const char *protocol, const char *method, const void *body,
 	size_t n);

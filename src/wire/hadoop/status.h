@@ -31,12 +31,13 @@ int hdfs_status_parse(struct str message, struct hdfs_status *ret);
 struct hdfs_listing {
 	struct str message;
 	size_t at;
-	uint32_t remaining;	/* known after the last entry */
+	uint32_t remaining;	/* behind these entries; known after the last */
+	bool told;		/* remaining was there */
 };
 
 /* -ENOENT when the answer has no dirList: there is no such path. */
 int hdfs_listing_begin(struct str response, struct hdfs_listing *ret);
-/* 1 and the next entry, 0 at the end, E_PROTOCOL. */
+/* 1 and the next entry, 0 at the end, E_PROTOCOL (also for a name that is no part of a path, such as "a/b" or ".."). */
 int hdfs_listing_next(struct hdfs_listing *l, struct hdfs_status *ret);
 
 #endif
