@@ -2,6 +2,9 @@
 /*
  * The namespace: what the store's operations other than reading and writing are at the NameNode. One call starts the
  * operation that req names; it ends by names_done, with the request's results set.
+ *
+ * TRASH is Hadoop's: /user/NAME/.Trash/Current/PATH, where the NameNode or the site says that there is a trash at all
+ * (fs.trash.interval); what has the name of something there gets its file id behind it.
  */
 #ifndef OLDDOG_STORE_HDFS_NAMES_H
 #define OLDDOG_STORE_HDFS_NAMES_H
@@ -10,6 +13,7 @@
 #include "store/store.h"
 
 struct names;
+struct names_verb;
 
 int names_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, struct names **ret);
 void names_free(struct names *n);
@@ -23,7 +27,11 @@ struct names_op {
 	struct nn_call call;
 	/* The namespace's own. */
 	struct names *names;
+	const struct names_verb *verb;	/* the call that is under way */
 	unsigned step;
+	uint64_t file_id;		/* TRASH: of what goes there */
+	char *place;			/* TRASH: where it goes */
+	char *parent;			/* TRASH: the directory of place */
 };
 
 /* Whether this file does the operation. */
