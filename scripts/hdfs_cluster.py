@@ -293,16 +293,23 @@ class Cluster:
         """DFSAdmin, as the superuser."""
         return self.client("tools.DFSAdmin", *args, user="hdfs", **kw)
 
-    def web(self, method, path, op, body=None, user="olddog", **params):
-        """WebHDFS: (status, bytes). A redirect's DataNode is asked at the address where it is."""
+    def web(self, method, path, op, body=None, user="olddog", attempts=20, **params):
+        """WebHDFS: (status, bytes). A redirect's DataNode is asked at the address where it is; one that is not there may
+        still be named for a while after its end, so a read asks again."""
         query = urllib.parse.urlencode({"op": op, "user.name": user, **params})
         node = self.active() or "nn1"
         url = f"http://127.0.0.1:{self.port(node, 'http')}/webhdfs/v1{urllib.parse.quote(path)}?{query}"
         status, said, to = web_once(method, url, None)
-        if to:
-            target = urllib.parse.urlsplit(to)
-            status, said, _ = web_once(method, target._replace(netloc=f"127.0.0.1:{target.port}").geturl(), body)
-        return status, said
+        if not to:
+            return status, said
+        target = urllib.parse.urlsplit(to)
+        try:
+            return web_once(method, target._replace(netloc=f"127.0.0.1:{target.port}").geturl(), body)[:2]
+        except urllib.error.URLError:
+            if method != "GET" or attempts == 1:
+                raise
+        time.sleep(0.1)
+        return self.web(method, path, op, body, user, attempts - 1, **params)
 
     def web_json(self, method, path, op, **kw):
         status, said = self.web(method, path, op, **kw)
