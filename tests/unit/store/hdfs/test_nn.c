@@ -414,6 +414,30 @@ static void what_must_not_be_repeated_is_not(void **state)
 	world_free(w);
 }
 
+/* Whatever is short of memory, every call ends once, right or with an error, and nothing stays behind. */
+static void any_allocation_may_fail(void **state)
+{
+	bool failed = true;
+
+	for (uint64_t nth = 1; failed; nth++) {
+		struct world *w = world_new(2);
+		int r;
+
+		mem_fail_nth(nth);
+		r = nn_new(w->loop, &w->conf, fake_net_dialer(w->net), &w->counters, &w->nn);
+		for (unsigned i = 0; r == 0 && i < 100; i++)
+			submit(w, i % 2 ? NN_READ : NN_AT_MOST_ONCE);
+		if (r == 0)
+			run(w);
+		failed = mem_failed();
+		mem_fail_nth(0);
+		for (unsigned i = 0; i < w->n_ones; i++)
+			assert_true(w->ones[i].done && (w->ones[i].call.r == 0 || w->ones[i].call.r == -ENOMEM));
+		assert_true(r == 0 || r == -ENOMEM);
+		world_free(w);
+	}
+}
+
 static struct pipe_faults schedule(uint64_t seed)
 {
 	struct pipe_faults f = {
@@ -569,6 +593,7 @@ int main(void)
 		cmocka_unit_test(a_full_queue_loses_no_call_and_repeats_none),
 		cmocka_unit_test(calls_that_were_executed_and_not_answered_are_executed_once),
 		cmocka_unit_test(what_must_not_be_repeated_is_not),
+		cmocka_unit_test(any_allocation_may_fail),
 		cmocka_unit_test(any_cuts_lose_nothing_and_run_nothing_twice),
 		cmocka_unit_test(observers_answer_reads_of_what_was_seen),
 		cmocka_unit_test(one_call_to_one_server_needs_no_pool),
