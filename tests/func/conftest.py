@@ -63,9 +63,9 @@ def _no_reports(stderr):
 class Process:
     """A process under way, in a session of its own, so that nothing it started outlives the test."""
 
-    def __init__(self, argv, env, cwd):
+    def __init__(self, argv, env, cwd, stdin=subprocess.DEVNULL):
         self.argv = argv
-        self.popen = subprocess.Popen(argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.popen = subprocess.Popen(argv, env=env, cwd=cwd, stdin=stdin, stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
         self.pid = self.popen.pid
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs store-ops (store_ops.c): random operations on a store, each compared with what it should do."""
+"""Runs store-ops (store_ops.c: random operations on a store, each compared with what it should do) and store-io."""
 
 import os
 import random
+import subprocess
 
+import numpy as np
 from conftest import BUILD, Process, _environment
 
 
@@ -49,3 +51,55 @@ class Ops:
 def seed():
     """Another one each time; OLDDOG_SEED repeats one."""
     return int(os.environ.get("OLDDOG_SEED") or random.randrange(1 << 32))
+
+
+def stream(key, start, n):
+    """n bytes of the stream of a key, as shadow.c makes them."""
+    with np.errstate(over="ignore"):
+        i = np.arange(start // 8, (start + n) // 8 + 1, dtype=np.uint64)
+        z = np.uint64(key) + (i + np.uint64(1)) * np.uint64(0x9e3779b97f4a7c15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xbf58476d1ce4e5b9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94d049bb133111eb)
+        z ^= z >> np.uint64(31)
+    return z.tobytes()[start % 8:start % 8 + n]
+
+
+class Io:
+    """store-io (store_io.c): one file written or read step by step; a test does harm between."""
+
+    def __init__(self, verb, url, key, n, chunk, replicas=0, block=0, env=None):
+        argv = [str(BUILD / "tests/func/store-io"), verb, url, *map(str, (key, n, chunk, replicas, block))]
+        self.process = Process(argv, _environment(env), None, stdin=subprocess.PIPE)
+        self.at, self.counters = 0, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.popen.poll() is None:
+            self.process.end()
+
+    def say(self, line=""):
+        self.process.popen.stdin.write(line + "\n")
+        self.process.popen.stdin.flush()
+
+    def to(self, at):
+        """Goes on until so much is done, and waits there."""
+        while self.at < at:
+            line = self.process.read_line()
+            assert line.startswith("at "), f"{line}{self.process.wait()[2]}"
+            self.at = int(line.split()[1])
+            if self.at < at:
+                self.say()
+
+    def end(self, rc=0):
+        """Lets it go on to its end; what it said on stderr."""
+        code, out, err = self.process.wait(timeout=300)
+        self.counters = {words[1]: int(words[2]) for words in map(str.split, out.splitlines()) if words[0] == "counter"}
+        assert code == rc, f"exit {code}, expected {rc}: {err[-3000:]}"
+        assert "DIFFERENCE" not in err, err
+        return err
+
+    def recovered(self, *names):
+        """Fails unless one of these counters says that it happened."""
+        assert any(self.counters[name] for name in names), self.counters
