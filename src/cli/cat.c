@@ -5,7 +5,7 @@
 #include "base/fd.h"
 #include "base/scope.h"
 #include "cli/verbs.h"
-#include "store/store.h"
+#include "store/glob.h"
 
 #define PIECE_BYTES (4u << 20)
 
@@ -45,20 +45,12 @@ static int copy_out(struct store *s, const char *path, const struct store_file *
 	return r;
 }
 
-static int cat(const char *url, struct err *e)
+static int cat(void *ctx, const struct glob_hit *hit, struct err *e)
 {
-	AUTO_STORE struct store *s = NULL;
-	AUTO_FREE char *path = NULL;
-	struct store_stat stat;
-	int r = store_open(url, &s, &path, e);
-
-	if (r == 0)
-		r = store_stat(s, path, &stat, e);
-	if (r < 0)
-		return r;
-	if (stat.kind != STORE_FILE)
-		return err_set(e, stat.kind == STORE_DIR ? -EISDIR : -EINVAL, "%s: not a file; `olddog ls` lists directories", url);
-	return copy_out(s, path, &stat.file, e);
+	if (hit->stat.kind != STORE_FILE)
+		return err_set(e, hit->stat.kind == STORE_DIR ? -EISDIR : -EINVAL,
+			"%s: not a file; `olddog ls` lists directories", hit->shown);
+	return copy_out(hit->store, hit->path, &hit->stat.file, e);
 }
 
 static int run(int n, char **urls)
@@ -67,7 +59,7 @@ static int run(int n, char **urls)
 
 	for (int i = 0; i < n; i++) {
 		struct err e = {0};
-		int r = cat(urls[i], &e);
+		int r = glob_url(urls[i], cat, NULL, &e);
 
 		if (r < 0)
 			status = cmd_failed(&e, r);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/entry.h"
 #include "cli/verbs.h"
+#include "store/glob.h"
 
 static struct {
 	bool json, names;
@@ -71,27 +72,23 @@ static int list_page(struct store *s, const char *path, char **after, bool *ret_
 	return r;
 }
 
-static int ls(const char *url, struct err *e)
+/* A directory that a pattern found is one entry: what is in it was not asked for. */
+static int ls(void *url, const struct glob_hit *hit, struct err *e)
 {
-	AUTO_STORE struct store *s = NULL;
-	AUTO_FREE char *path = NULL, *after = NULL;
-	struct store_stat stat;
+	AUTO_FREE char *after = NULL;
 	bool more = true;
-	int r = store_open(url, &s, &path, e);
+	int r = 0;
 
-	if (r == 0)
-		r = store_stat(s, path, &stat, e);
-	if (r < 0)
-		return r;
-	if (stat.kind != STORE_DIR)
-		return print_one(url, &stat);
+	if (hit->stat.kind != STORE_DIR || strcmp(hit->shown, url) != 0)
+		return print_one(hit->shown, &hit->stat);
 	while (r == 0 && more)
-		r = list_page(s, path, &after, &more, e);
+		r = list_page(hit->store, hit->path, &after, &more, e);
 	return r;
 }
 
 static int run(int n, char **urls)
 {
+	char here[] = ".";
 	int status = CMD_DONE;
 
 	if (opts.json)
@@ -104,7 +101,7 @@ static int run(int n, char **urls)
 			printf("%s%s:\n", i ? "\n" : "", urls[i]);
 			opts.n_printed = 0;
 		}
-		r = ls(n ? urls[i] : ".", &e);
+		r = glob_url(n ? urls[i] : here, ls, n ? urls[i] : here, &e);
 		if (r < 0)
 			status = cmd_failed(&e, r);
 	}

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/entry.h"
 #include "cli/verbs.h"
+#include "store/glob.h"
 
 static struct {
 	bool json;
@@ -28,20 +29,11 @@ static void print_text(const char *url, const struct store_stat *stat)
 		printf("  version   %s\n", stat->file.version);
 }
 
-static int stat_one(const char *url, json_t *all, struct err *e)
+static int stat_one(void *all, const struct glob_hit *hit, struct err *e)
 {
-	AUTO_STORE struct store *s = NULL;
-	AUTO_FREE char *path = NULL;
-	struct store_stat stat;
-	int r = store_open(url, &s, &path, e);
-
-	if (r == 0)
-		r = store_stat(s, path, &stat, e);
-	if (r < 0)
-		return r;
 	if (opts.json)
-		return json_array_append_new(all, entry_json(url, &stat)) < 0 ? -ENOMEM : 0;
-	print_text(url, &stat);
+		return json_array_append_new(all, entry_json(hit->shown, &hit->stat)) < 0 ? -ENOMEM : 0;
+	print_text(hit->shown, &hit->stat);
 	return 0;
 }
 
@@ -52,7 +44,7 @@ static int run(int n, char **urls)
 
 	for (int i = 0; i < n; i++) {
 		struct err e = {0};
-		int r = stat_one(urls[i], all, &e);
+		int r = glob_url(urls[i], stat_one, all, &e);
 
 		if (r < 0)
 			status = cmd_failed(&e, r);

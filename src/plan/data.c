@@ -6,7 +6,7 @@
 
 #include "base/scope.h"
 #include "plan/data_walk.h"
-#include "plan/pattern.h"
+#include "store/pattern.h"
 
 void data_init(struct data *d)
 {

@@ -7,7 +7,7 @@
 
 #include "base/scope.h"
 #include "base/str.h"
-#include "plan/pattern.h"
+#include "store/pattern.h"
 #include "store/url.h"
 
 /* One entry's walk. Names are relative to the base. */

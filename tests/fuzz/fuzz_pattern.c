@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/scope.h"
-#include "plan/pattern.h"
+#include "store/pattern.h"
 
 #define MAX_TEXTS 1000
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/scope.h"
-#include "plan/pattern.h"
+#include "store/pattern.h"
 
 static bool match(const char *pattern, const char *name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of names. */
-#include "plan/pattern.h"
+#include "store/pattern.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The patterns of a source's data: brace ranges and lists {00..99} {a,b}, and * ? [a-z] [!a-z] within one directory
+ * Patterns of names: brace ranges and lists {00..99} {a,b}, and * ? [a-z] [!a-z] within one directory
  * level. Bytewise whatever the locale (fnmatch(3) is not, and a host program may have set one), in linear time but for
  * the stars. Pure.
  */
-#ifndef OLDDOG_PLAN_PATTERN_H
-#define OLDDOG_PLAN_PATTERN_H
+#ifndef OLDDOG_STORE_PATTERN_H
+#define OLDDOG_STORE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
