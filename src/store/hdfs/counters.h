@@ -18,6 +18,7 @@
 	X(dn_reused, "operations on a DataNode's connection that was open")                                  \
 	X(bytes_read, "bytes of files that DataNodes sent and that were right")                              \
 	X(bytes_local, "bytes of files read from this host's replicas, and that were right")                 \
+	X(local_fallbacks, "reads of this host's replicas that went through the DataNode after all")         \
 	X(bytes_written, "bytes of files that a pipeline acknowledged")                                      \
 	X(bad_checksums, "chunks that differed from their checksums")                                        \
 	X(failed_reads, "block reads that ended early, for whatever reason")                                 \

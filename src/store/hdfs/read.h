@@ -13,8 +13,14 @@
 
 struct reads;
 
+#define READ_MAX_PIECE (4u << 20)	/* a longer stretch of a block is read by several connections at once */
+#define READ_MAX_GAP (64u << 10)	/* nearer ranges are one read: stepping over them is cheaper than asking twice */
+#define READ_MAX_RUNNING 64u		/* reads of DataNodes under way, of all jobs */
+#define READ_MAX_OF_NODE 8u		/* of one DataNode */
+
 int reads_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, struct dn_pool *dns,
 	struct hdfs_counters *counters, struct reads **ret);
+/* No job may be under way. */
 void reads_free(struct reads *r);
 DEFINE_AUTO(reads);
 
@@ -29,10 +35,13 @@ struct read_job {
 	void *ctx;
 	struct err *err;		/* words, when done() says < 0; may be NULL */
 	/* The reader's own. */
+	struct reads *reads;
+	struct task task;
 	void *own;
 };
 
 void read_start(struct reads *r, struct read_job *job);
+/* Hastens done(-ECANCELED). */
 void read_cancel(struct read_job *job);
 
 #endif
