@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files written to DataNodes that fail: what is acknowledged is what was written, on every node that is believed in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "write_rig.h"
+
+#define MAX_FILE 400000u
+
+static uint8_t shadow[MAX_FILE];
+
+struct writer {
+	struct rig *g;
+	struct write_file *file;
+	struct write_step step;
+	struct err err;
+	bool done;
+	int r;
+	uint64_t n;	/* written */
+};
+
+static void step_done(struct write_step *step, int r)
+{
+	struct writer *w = step->ctx;
+
+	w->done = true;
+	w->r = r;
+}
+
+static struct write_step *step_of(struct writer *w)
+{
+	w->done = false;
+	w->err = (struct err){0};
+	w->step = (struct write_step){.done = step_done, .ctx = w, .err = &w->err};
+	return &w->step;
+}
+
+static int wait(struct writer *w)
+{
+	assert_int_equal(loop_run_until(w->g->loop, &w->done), 0);
+	if (w->r < 0)
+		assert_true(w->err.words[0]);
+	return w->r;
+}
+
+static int w_open(struct writer *w, bool append)
+{
+	struct store_how how = {.append = append};
+
+	write_open(w->g->writes, step_of(w), "/a", &how);
+	wait(w);
+	if (w->r == 0)
+		w->file = w->step.file;
+	return w->r;
+}
+
+/* The caller's memory is its own again when the step is done. */
+static int w_bytes(struct writer *w, uint64_t n)
+{
+	uint8_t *copy = mem_dup(shadow + w->n, n);
+
+	assert_non_null(copy);
+	write_bytes(w->file, step_of(w), copy, n);
+	wait(w);
+	memset(copy, 0xee, n);
+	mem_free(copy);
+	if (w->r == 0)
+		w->n += n;
+	return w->r;
+}
+
+static int w_flush(struct writer *w, bool disk)
+{
+	write_flush(w->file, step_of(w), disk);
+	wait(w);
+	if (w->r == 0)
+		rig_check(w->g, shadow, w->n, false);
+	return w->r;
+}
+
+static int w_close(struct writer *w)
+{
+	write_close(w->file, step_of(w));
+	return wait(w);
+}
+
+static void w_abort(struct writer *w)
+{
+	write_abort(w->file, step_of(w));
+	assert_int_equal(wait(w), 0);
+}
+
+static void fill_shadow(void)
+{
+	for (size_t i = 0; i < MAX_FILE; i++)
+		shadow[i] = (uint8_t)(i * 2654435761u >> 13);
+}
+
+static void write_whole(unsigned replication, uint64_t n, uint64_t block_bytes)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+
+	rig_init(&g, 1, replication, block_bytes, 4096);
+	assert_int_equal(w_open(&w, false), 0);
+	for (uint64_t part; w.n < n;) {
+		part = MIN(n - w.n, 7000u);
+		assert_int_equal(w_bytes(&w, part), 0);
+	}
+	assert_int_equal(w_close(&w), 0);
+	rig_check(&g, shadow, n, true);
+	assert_false(g.open);
+	assert_int_equal(g.n_listed, (n + block_bytes - 1) / block_bytes);
+	assert_int_equal(g.counters.bytes_written, n);
+	assert_int_equal(g.counters.pipeline_updates, 0);
+	rig_release(&g);
+}
+
+static void files_of_all_lengths_are_written(void **state)
+{
+	static const uint32_t lengths[] = {0, 1, 511, 512, 513, 4096, 8191, 8192, 8193, 65535, 65536, 100000};
+
+	for (size_t i = 0; i < N_ELEMS(lengths); i++)
+		for (unsigned replication = 1; replication <= 3; replication += 2)
+			write_whole(replication, lengths[i], 8192);
+}
+
+static void what_is_flushed_is_there_and_goes_on(void **state)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+
+	rig_init(&g, 1, 3, 4096, 2100);
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_flush(&w, false), 0);
+	assert_int_equal(g.fsync_bytes, 0);
+	for (unsigned i = 1; i < 40; i++) {
+		assert_int_equal(w_bytes(&w, i * 13), 0);
+		assert_int_equal(w_flush(&w, i % 3 == 0), 0);
+		if (i % 5 == 0)
+			assert_int_equal(w_flush(&w, i % 2), 0);
+	}
+	assert_int_equal(w_close(&w), 0);
+	rig_check(&g, shadow, w.n, true);
+	/* Once for each block. */
+	assert_in_range(g.fsync_bytes, 1, g.n_blocks);
+	rig_release(&g);
+}
+
+static void a_file_is_appended_to(void **state)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+
+	rig_init(&g, 1, 3, 8192, 2100);
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_bytes(&w, 700), 0);
+	assert_int_equal(w_close(&w), 0);
+	for (unsigned i = 0; i < 30; i++) {
+		assert_int_equal(w_open(&w, true), 0);
+		if (i % 4)
+			assert_int_equal(w_bytes(&w, 1 + i * 97), 0);
+		if (i % 3 == 0)
+			assert_int_equal(w_flush(&w, false), 0);
+		if (i % 3 == 0)
+			assert_int_equal(w_bytes(&w, 40), 0);
+		assert_int_equal(w_close(&w), 0);
+		rig_check(&g, shadow, w.n, true);
+	}
+	rig_release(&g);
+}
+
+/* Not what was flushed at an append: the NameNode recovers that. */
+static void what_is_aborted_lets_its_lease_go(void **state)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+
+	rig_init(&g, 1, 3, 8192, 2100);
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_bytes(&w, 10000), 0);
+	assert_int_equal(w_flush(&w, false), 0);
+	w_abort(&w);
+	assert_false(g.open);
+	assert_int_equal(g.n_listed, 1);
+	w.n = 0;
+	g.n_listed = 0;
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_bytes(&w, 100), 0);
+	assert_int_equal(w_close(&w), 0);
+	assert_int_equal(w_open(&w, true), 0);
+	assert_int_equal(w_bytes(&w, 100), 0);
+	w_abort(&w);
+	assert_true(g.recovered);
+	rig_release(&g);
+}
+
+struct nap {
+	struct timer timer;
+	bool over;
+};
+
+static void nap_over(struct timer *t)
+{
+	container_of(t, struct nap, timer)->over = true;
+}
+
+/* Heartbeats, and one lease for all files. */
+static void an_idle_file_keeps_lease_and_pipeline(void **state)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+	struct nap nap = {0};
+
+	rig_init(&g, 1, 3, 8192, 2100);
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_bytes(&w, 1000), 0);
+	assert_int_equal(w_flush(&w, false), 0);
+	timer_init(&nap.timer, g.loop, nap_over);
+	timer_set(&nap.timer, loop_now(g.loop) + 3600 * NS_PER_S);
+	assert_int_equal(loop_run_until(g.loop, &nap.over), 0);
+	assert_in_range(g.n_renewals, 3600 / 30, 3600 / 20);
+	assert_in_range(g.n_beats, 3600 / 31, 3600 / 20);
+	assert_int_equal(w_bytes(&w, 1000), 0);
+	assert_int_equal(w_close(&w), 0);
+	assert_int_equal(g.counters.pipeline_updates, 0);
+	rig_check(&g, shadow, w.n, true);
+	rig_release(&g);
+}
+
+static uint64_t env_u64(const char *name, uint64_t otherwise)
+{
+	const char *s = getenv(name);
+	uint64_t v;
+
+	return s && str_to_u64(str_of(s), &v) == 0 ? v : otherwise;
+}
+
+static struct rig_faults random_faults(struct rig *g)
+{
+	struct rig_faults f = {.setup_ppm = rig_draw(g) % 300000,
+		.packet_ppm = rig_draw(g) % 150000, .kill_ppm = rig_draw(g) % 300000,
+		.not_yet_ppm = rig_draw(g) % 400000, .congested_ppm = rig_draw(g) % 20000, .max_failures = rig_draw(g) % 12,
+		.cut_ppm = rig_draw(g) % 300000};
+
+	f.wire = (struct pipe_faults){.delay_max_ns = rig_draw(g) % (20 * NS_PER_MS), .split_ppm = rig_draw(g) % 1000000,
+		.stall_ppm = rig_draw(g) % 1000, .stall_ns = rig_draw(g) % 4 ? NS_PER_S : 90 * NS_PER_S};
+	return f;
+}
+
+/* A whole life of a file. 1: it was closed. */
+static int one_schedule(uint64_t seed)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+	int r = 0;
+
+	rig_init(&g, seed, rig_draw(&(struct rig){.key = philox_key_of(seed, "r")}) % 2 ? 3 : 1, 0, 0);
+	g.conf.block_bytes = 512u << rig_draw(&g) % 8;
+	g.conf.packet_bytes = 600 + rig_draw(&g) % 6000;
+	g.faults = random_faults(&g);
+	r = w_open(&w, false);
+	assert_int_equal(r, 0);
+	for (unsigned i = 0, n = rig_draw(&g) % 30; r == 0 && i < n && w.n < MAX_FILE - 10000; i++) {
+		r = w_bytes(&w, rig_draw(&g) % (1u << rig_draw(&g) % 14));
+		if (r == 0 && rig_draw(&g) % 4 == 0)
+			r = w_flush(&w, rig_draw(&g) % 2);
+		if (r == 0 && rig_draw(&g) % 12 == 0) {
+			r = w_close(&w);
+			if (r == 0)
+				rig_check(&g, shadow, w.n, true);
+			if (r == 0)
+				assert_int_equal(w_open(&w, true), 0);
+		}
+	}
+	if (r == 0 && rig_draw(&g) % 16 == 0)
+		r = -ECANCELED;
+	if (r == 0)
+		r = w_close(&w);
+	if (r == 0)
+		rig_check(&g, shadow, w.n, true);
+	if (r < 0) {
+		print_message("%s\n", w.err.words);
+		w_abort(&w);
+	}
+	/* Nobody gives up without a reason. */
+	if (r < 0 && r != -ECANCELED && g.faults.wire.stall_ns < 60 * NS_PER_S)
+		assert_true(g.n_failures > 0);
+	rig_release(&g);
+	return r == 0;
+}
+
+static void random_schedules(void **state)
+{
+	uint64_t n = env_u64("OLDDOG_SCHEDULES", 100), seed = env_u64("OLDDOG_SEED", 0);
+	unsigned n_closed = 0;
+
+	for (uint64_t i = seed ? seed : 1; i <= (seed ? seed : n); i++) {
+		print_message("OLDDOG_SEED=%llu\n", (unsigned long long)i);
+		n_closed += one_schedule(i) > 0;
+	}
+	print_message("%u of them closed\n", n_closed);
+	assert_true(seed || n_closed * 2 > n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_of_all_lengths_are_written),
+		cmocka_unit_test(what_is_flushed_is_there_and_goes_on),
+		cmocka_unit_test(a_file_is_appended_to),
+		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
+		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),
+		cmocka_unit_test(random_schedules),
+	};
+
+	fill_shadow();
+	if (getenv("OLDDOG_SEED"))
+		cmocka_set_test_filter("random_schedules");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
