@@ -45,6 +45,7 @@ void store_init(struct store *s, const struct store_ops *ops);
 struct store_writer {
 	int r;
 	uint64_t n_bytes;	/* appended so far */
+	void *spare;		/* the engine's: memory that its end needs, so that it cannot fail for want of that */
 };
 
 /* What a request must satisfy: 0 or -EINVAL. In check.c. */

@@ -174,12 +174,13 @@ static void fault_came_back(struct store_req *req)
 static void fault_give_up(struct fault_req *q, int r)
 {
 	struct fault *f = container_of(q->outer->store, struct fault, store);
+	bool ends = q->outer->op == STORE_COMMIT || q->outer->op == STORE_ABORT;
 
-	if (q->outer->op != STORE_COMMIT) {
+	if (!ends) {
 		fault_end(q, r);
 		return;
 	}
-	q->r = r;
+	q->r = q->outer->op == STORE_COMMIT ? r : 0;
 	q->req.op = STORE_ABORT;
 	store_pass(f->next, &q->req);
 }
@@ -228,13 +229,15 @@ static struct fault_req *fault_req_new(struct store_req *outer)
 
 static void fault_short_of_memory(struct fault *f, struct store_req *outer)
 {
-	/* The end of a writer must not be lost. */
-	if (outer->op == STORE_COMMIT || outer->op == STORE_ABORT) {
+	bool ends = outer->op == STORE_COMMIT || outer->op == STORE_ABORT;
+
+	if ((ends || is_step(outer->op)) && !outer->writer->r)
+		outer->writer->r = -ENOMEM;
+	/* The end of a writer must not be lost: it is told below, where it ends for want of memory. */
+	if (ends) {
 		store_hand_down(f->next, outer);
 		return;
 	}
-	if (is_step(outer->op) && !outer->writer->r)
-		outer->writer->r = -ENOMEM;
 	store_req_finish(outer, -ENOMEM);
 }
 
@@ -246,6 +249,11 @@ static void fault_submit(struct store *store, struct store_req *outer)
 
 	if (!q) {
 		fault_short_of_memory(f, outer);
+		return;
+	}
+	/* Only an end of a writer comes to here when its deadline has passed. */
+	if (outer->cancelled) {
+		fault_give_up(q, outer->cancelled);
 		return;
 	}
 	delay_ns = fault_meets(f, q);

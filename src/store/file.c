@@ -10,8 +10,11 @@
 
 #include "base/scope.h"
 #include "store/engine.h"
+#include "store/file_attr.h"
 #include "store/file_dir.h"
 #include "store/file_read.h"
+#include "store/file_tree.h"
+#include "store/file_write.h"
 #include "store/path.h"
 #include "store/publish.h"
 
@@ -23,6 +26,7 @@ struct file_store {
 	struct store store;
 	int root_fd;
 	struct pool *pool;
+	struct owners owners;
 	pthread_mutex_t lock; /* of dirs; taken on pool threads */
 	struct list dirs;     /* the newest last */
 	unsigned n_dirs;
@@ -101,23 +105,23 @@ static void dirs_keep(struct file_store *s, struct file_dir *d)
 }
 
 /* One entry by its name, unless it is gone since the names were read. */
-static int list_one(int dir_fd, const char *name, struct store_listing *l)
+static int list_one(struct file_store *s, int dir_fd, const char *name, struct store_listing *l)
 {
 	struct store_stat stat;
-	int r = file_stat_at(dir_fd, name, &stat);
+	int r = file_stat_at(dir_fd, name, &s->owners, &stat);
 
 	if (r == -ENOENT)
 		return 0;
 	return r < 0 ? r : store_listing_add(l, name, &stat);
 }
 
-static int list_page(struct store_req *req, int dir_fd, struct file_dir *d)
+static int list_page(struct file_store *s, struct store_req *req, int dir_fd, struct file_dir *d)
 {
 	size_t at = file_dir_after(d, req->to);
 	int r = 0;
 
 	for (; r == 0 && at < d->names.n && req->listing.n < STORE_PAGE_ENTRIES; at++)
-		r = req->cancelled ? req->cancelled : list_one(dir_fd, d->names.ptr[at], &req->listing);
+		r = req->cancelled ? req->cancelled : list_one(s, dir_fd, d->names.ptr[at], &req->listing);
 	req->listing.more = at < d->names.n;
 	return r;
 }
@@ -136,32 +140,13 @@ static int file_list(struct file_store *s, struct store_req *req, const char *pa
 	if (!d)
 		r = file_dir_read(s->root_fd, path, &d);
 	if (r == 0)
-		r = list_page(req, dir_fd, d);
+		r = list_page(s, req, dir_fd, d);
 	if (r == 0 && req->listing.more)
 		dirs_keep(s, TAKE(d));
 	return r;
 }
 
 /* Changing. */
-
-/* One after the other from the root on; what is there stays. The path is clean. */
-static int make_dirs(struct file_store *s, struct str path)
-{
-	char part[STORE_NAME_MAX] = ".";
-	struct stat st;
-
-	for (size_t n = 1; n <= path.n; n++) {
-		if (n < path.n && path.p[n] != '/')
-			continue;
-		memcpy(part, path.p, n);
-		part[n] = 0;
-		if (mkdirat(s->root_fd, part, 0777) < 0 && errno != EEXIST)
-			return -errno;
-	}
-	if (fstatat(s->root_fd, part, &st, 0) < 0)
-		return -errno;
-	return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-}
 
 static int file_publish(struct file_store *s, struct store_req *req, enum publish how)
 {
@@ -173,7 +158,7 @@ static int file_publish(struct file_store *s, struct store_req *req, enum publis
 	r = publish_file(s->root_fd, path, content->buf, (size_t)content->length, how);
 	if (r != -ENOENT)
 		return r;
-	r = make_dirs(s, path_parent(path));
+	r = file_make_dirs(s->root_fd, path_parent(path));
 	return r < 0 ? r : publish_file(s->root_fd, path, content->buf, (size_t)content->length, how);
 }
 
@@ -203,12 +188,70 @@ static int file_remove(struct file_store *s, const char *path)
 	return unlinkat(s->root_fd, path, 0) < 0 ? -errno : 0;
 }
 
-static int file_rename(struct file_store *s, const char *from, const char *to)
+static int file_rename(struct file_store *s, const char *from, const char *to, unsigned flags)
 {
-	return renameat(s->root_fd, from, s->root_fd, to) < 0 ? -errno : 0;
+	return renameat2(s->root_fd, from, s->root_fd, to, flags) < 0 ? -errno : 0;
+}
+
+/*
+ * Where the file system cannot do it at once (NFS says EINVAL), a file is renamed by a link; a directory cannot have one,
+ * and there is no other way that is sure.
+ */
+static int file_rename_new(struct file_store *s, const char *from, const char *to)
+{
+	int r = file_rename(s, from, to, RENAME_NOREPLACE);
+	struct stat st;
+
+	if ((r != -EINVAL && r != -ENOSYS) || fstatat(s->root_fd, from, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return r;
+	if (S_ISDIR(st.st_mode))
+		return r == -EINVAL ? r : -EOPNOTSUPP;
+	if (linkat(s->root_fd, from, s->root_fd, to, 0) < 0)
+		return -errno;
+	return unlinkat(s->root_fd, from, 0) < 0 ? -errno : 0;
 }
 
 /* The table. */
+
+static int file_do_more(struct file_store *s, struct store_req *req, const char *clean)
+{
+	const char *path = path_below(clean);
+
+	switch (req->op) {
+	case STORE_REMOVE_TREE:
+		return file_remove_tree(s->root_fd, clean, req);
+	case STORE_SUMMARY:
+		return file_summary(s->root_fd, path, req);
+	case STORE_TRASH:
+		return err_set(req->err, -EOPNOTSUPP, "there is no trash for files of this host");
+	case STORE_CONCAT:
+		return file_concat(s->root_fd, clean, req);
+	case STORE_CHECKSUM:
+		return file_checksum(s->root_fd, path, req);
+	case STORE_LOCATE:
+		return file_locate(s->root_fd, path, req);
+	case STORE_SET:
+		return file_set(s->root_fd, path, req);
+	case STORE_SPACE:
+		return file_space(s->root_fd, path, &req->space);
+	case STORE_XATTR_GET:
+	case STORE_XATTR_SET:
+	case STORE_XATTR_REMOVE:
+	case STORE_XATTR_LIST:
+		return file_xattr(s->root_fd, path, req);
+	case STORE_OPEN_WRITER:
+		return file_open_writer(s->root_fd, clean, req);
+	case STORE_APPEND:
+		return file_append(req);
+	case STORE_FLUSH:
+		return file_flush(req);
+	case STORE_COMMIT:
+	case STORE_ABORT:
+		return file_end_writer(req);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
 
 static int file_do(struct file_store *s, struct store_req *req)
 {
@@ -219,22 +262,25 @@ static int file_do(struct file_store *s, struct store_req *req)
 	case STORE_READ:
 		return file_read_at(s->root_fd, path, req);
 	case STORE_STAT:
-		return file_stat_at(s->root_fd, path, &req->stat);
+		return file_stat_at(s->root_fd, path, &s->owners, &req->stat);
 	case STORE_LIST:
 		return file_list(s, req, path);
 	case STORE_MKDIR:
 		path_clean(path, clean);
-		return make_dirs(s, str_of(clean));
+		return file_make_dirs(s->root_fd, str_of(clean));
 	case STORE_REMOVE:
 		return file_remove(s, path);
 	case STORE_RENAME:
-		return file_rename(s, path, path_below(req->to));
+		return file_rename(s, path, path_below(req->to), 0);
+	case STORE_RENAME_NEW:
+		return file_rename_new(s, path, path_below(req->to));
 	case STORE_WRITE:
 		return file_publish(s, req, PUBLISH_REPLACE);
 	case STORE_CREATE_EXCLUSIVE:
 		return file_publish(s, req, PUBLISH_EXCLUSIVE);
 	default:
-		return -EOPNOTSUPP;
+		path_clean(path, clean);
+		return file_do_more(s, req, clean);
 	}
 }
 
@@ -244,7 +290,11 @@ static void file_work(struct job *job)
 	struct store_req *req = container_of(job, struct store_req, job);
 	struct file_store *s = container_of(req->store, struct file_store, store);
 
-	req->r = req->cancelled ? req->cancelled : file_do(s, req);
+	bool ends = req->op == STORE_COMMIT || req->op == STORE_ABORT;
+
+	req->r = req->cancelled && !ends ? req->cancelled : file_do(s, req);
+	if (req->r < 0 && (req->op == STORE_APPEND || req->op == STORE_FLUSH) && !req->writer->r)
+		req->writer->r = req->r;
 }
 
 static void file_done(struct job *job)
@@ -272,6 +322,7 @@ static void file_free(struct store *store)
 	while ((l = list_pop(&s->dirs)) != NULL)
 		file_dir_free(container_of(l, struct file_dir, list));
 	pthread_mutex_destroy(&s->lock);
+	owners_release(&s->owners);
 	if (s->pool)
 		pool_put();
 	fd_closep(&s->root_fd);
@@ -306,6 +357,7 @@ static int file_open_at(const char *root, const char *base, const char *path, st
 	owned = &s->store;
 	list_init(&s->dirs);
 	pthread_mutex_init(&s->lock, NULL);
+	owners_init(&s->owners);
 	s->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->root_fd < 0)
 		return err_set(e, -errno, "%s: %s", root, err_text(-errno));

@@ -21,7 +21,8 @@ static uint64_t ns_of(struct timespec t)
 
 static void stat_of(const struct stat *st, struct store_stat *ret)
 {
-	*ret = (struct store_stat){.kind = STORE_OTHER, .mtime_ns = ns_of(st->st_mtim)};
+	*ret = (struct store_stat){.kind = STORE_OTHER, .mtime_ns = ns_of(st->st_mtim), .atime_ns = ns_of(st->st_atim),
+		.mode = st->st_mode & 07777};
 	if (S_ISDIR(st->st_mode))
 		ret->kind = STORE_DIR;
 	if (!S_ISREG(st->st_mode))
@@ -33,15 +34,17 @@ static void stat_of(const struct stat *st, struct store_stat *ret)
 		(unsigned long long)ns_of(st->st_ctim));
 }
 
-int file_stat_at(int dir_fd, const char *path, struct store_stat *ret)
+int file_stat_at(int dir_fd, const char *path, struct owners *owners, struct store_stat *ret)
 {
 	struct stat st;
+	int r;
 
 	/* A link to nothing, in a circle, or to where we may not look is there all the same: one must not hide the others. */
 	if (fstatat(dir_fd, path, &st, 0) < 0 && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	stat_of(&st, ret);
-	return 0;
+	r = owners_name(owners, false, st.st_uid, &ret->owner);
+	return r < 0 ? r : owners_name(owners, true, st.st_gid, &ret->group);
 }
 
 /* What lies between the ranges of a run goes here; nobody looks at it. */

@@ -6,10 +6,11 @@
 #ifndef OLDDOG_STORE_FILE_READ_H
 #define OLDDOG_STORE_FILE_READ_H
 
+#include "store/owners.h"
 #include "store/store.h"
 
-/* Blocking, as all here; paths are relative to a directory. */
-int file_stat_at(int dir_fd, const char *path, struct store_stat *ret);
+/* Blocking, as all here; paths are relative to a directory. Owners get their names from owners. */
+int file_stat_at(int dir_fd, const char *path, struct owners *owners, struct store_stat *ret);
 /* A descriptor of the version that file (or NULL) names; and whether it still is. As store_ops has them. */
 int file_open_fd(int root_fd, const char *path, const struct store_file *file, int *ret_fd);
 int file_check_fd(int fd, const struct store_file *file);

@@ -19,13 +19,14 @@ bool publish_is_temporary(const char *name)
 	return str_starts(str_of(name), TEMPORARY_PREFIX);
 }
 
-static int temporary_name(char name[static 64])
+int publish_temporary_name(char out[static PUBLISH_NAME_BYTES])
 {
 	uint64_t random[2];
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return -errno;
-	snprintf(name, 64, TEMPORARY_PREFIX "%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+	snprintf(out, PUBLISH_NAME_BYTES, TEMPORARY_PREFIX "%016llx%016llx", (unsigned long long)random[0],
+		(unsigned long long)random[1]);
 	return 0;
 }
 
@@ -45,7 +46,7 @@ void publish_drop(struct publishing *p)
 
 static int temporary_make(struct publishing *p, unsigned mode)
 {
-	int r = temporary_name(p->temporary);
+	int r = publish_temporary_name(p->temporary);
 
 	if (r < 0)
 		return r;

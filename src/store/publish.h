@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define PUBLISH_NAME_BYTES 64
+
 enum publish {
 	PUBLISH_REPLACE,	/* in place of what was there */
 	PUBLISH_EXCLUSIVE,	/* -EEXIST when something was there: by renameat2(), where that cannot, by link() */
@@ -18,7 +20,7 @@ enum publish {
 /* A file that is being written; nothing is at its path yet. */
 struct publishing {
 	int dir_fd, fd;		/* fd: to write into; -1: there is none */
-	char temporary[64];
+	char temporary[PUBLISH_NAME_BYTES];
 	char *name;		/* within dir_fd; owned */
 };
 
@@ -33,6 +35,8 @@ int publish_end(struct publishing *p, enum publish how);
 void publish_drop(struct publishing *p);
 /* All at once. path is relative to root_fd and clean; its directory must be there (-ENOENT). What is returned is on the disk. */
 int publish_file(int root_fd, const char *path, const void *p, size_t n, enum publish how);
+/* A name that nobody has, for a temporary. 0 or -errno. */
+int publish_temporary_name(char out[static PUBLISH_NAME_BYTES]);
 /* Whether a name is of a temporary. */
 bool publish_is_temporary(const char *name);
 /* Removes the temporaries of a directory that has nothing else, else -ENOTEMPTY. */

@@ -10,17 +10,7 @@
 #include "base/scope.h"
 #include "store/engine.h"
 #include "store/path.h"
-#include "store/ram_tree.h"
-
-struct ram {
-	struct ram *next;
-	const char *scheme;
-	char *name;
-	unsigned refs;
-	pthread_mutex_t lock; /* of what follows */
-	struct ram_tree tree;
-	uint64_t version; /* the last one given */
-};
+#include "store/ram_int.h"
 
 struct ram_store {
 	struct store store;
@@ -75,6 +65,7 @@ static void ram_put(struct ram *ram)
 			at = &(*at)->next;
 		*at = ram->next;
 		ram_tree_release(&ram->tree);
+		ram_names_release(ram);
 		pthread_mutex_destroy(&ram->lock);
 		mem_free(ram->name);
 		mem_free(ram);
@@ -83,101 +74,6 @@ static void ram_put(struct ram *ram)
 }
 
 /* Operations. */
-
-static void node_stat(const struct ram_node *node, struct store_stat *ret)
-{
-	*ret = (struct store_stat){.kind = node->is_dir ? STORE_DIR : STORE_FILE};
-	if (node->is_dir)
-		return;
-	ret->file.length = node->n;
-	snprintf(ret->file.version, sizeof(ret->file.version), "%llu", (unsigned long long)node->version);
-}
-
-static int ram_stat(struct ram *ram, const char *path, struct store_stat *ret)
-{
-	struct ram_node *node = ram_tree_find(&ram->tree, str_of(path)), root = {.is_dir = true};
-
-	if (!node && path[0])
-		return -ENOENT;
-	node_stat(node ? node : &root, ret);
-	return 0;
-}
-
-static int ram_read(struct ram *ram, const char *path, struct store_req *req)
-{
-	struct store_stat stat;
-	struct ram_node *node;
-	int r = ram_stat(ram, path, &stat);
-
-	if (r < 0)
-		return r;
-	if (stat.kind == STORE_DIR)
-		return -EISDIR;
-	if (store_is_stale(req->file, stat.file.version))
-		return -ESTALE;
-	node = ram_tree_find(&ram->tree, str_of(path));
-	for (unsigned i = 0; i < req->n_ranges; i++) {
-		struct store_range *range = &req->ranges[i];
-
-		store_range_clip(range, node->n);
-		if (range->done)
-			memcpy(range->buf, node->bytes + range->offset, (size_t)range->done);
-	}
-	return 0;
-}
-
-/* Children are those below without a further slash; what is deeper lies between them. */
-static int ram_list(struct ram *ram, const char *path, struct store_req *req)
-{
-	struct str dir = str_of(path);
-	size_t skip = dir.n ? dir.n + 1 : 0;
-	int r = ram_tree_find_dir(&ram->tree, dir);
-
-	for (size_t i = ram_tree_at(&ram->tree, dir); r == 0 && i < ram->tree.nodes.n; i++) {
-		const struct ram_node *node = &ram->tree.nodes.ptr[i];
-		struct store_stat stat;
-
-		if (!path_is_below(node->path, dir) || strchr(node->path + skip, '/'))
-			continue;
-		if (req->to && strcmp(node->path + skip, req->to) <= 0)
-			continue;
-		req->listing.more = req->listing.n == STORE_PAGE_ENTRIES;
-		if (req->listing.more)
-			break;
-		node_stat(node, &stat);
-		r = store_listing_add(&req->listing, node->path + skip, &stat);
-	}
-	return r;
-}
-
-static int ram_write(struct ram *ram, const char *path, const struct store_range *content, bool exclusive)
-{
-	struct ram_node *old = ram_tree_find(&ram->tree, str_of(path)), node = {.n = (size_t)content->length};
-	int r;
-
-	if (!path[0] || (old && !exclusive && old->is_dir))
-		return -EISDIR;
-	if (old && exclusive)
-		return -EEXIST;
-	r = ram_tree_make_dirs(&ram->tree, path_parent(path));
-	if (r < 0)
-		return r;
-	node.path = mem_strdup(path);
-	node.bytes = mem_dup(content->buf, node.n);
-	node.version = ++ram->version;
-	r = node.path && node.bytes ? 0 : -ENOMEM;
-	old = ram_tree_find(&ram->tree, str_of(path));
-	if (r == 0 && old) {
-		struct ram_node swap = *old;
-
-		*old = node;
-		node = swap;
-	} else if (r == 0) {
-		r = ram_tree_insert(&ram->tree, &node);
-	}
-	ram_node_release(&node);
-	return r;
-}
 
 static int ram_remove(struct ram *ram, const char *path)
 {
@@ -212,13 +108,27 @@ static int check_rename(struct ram *ram, const char *from, const char *to)
 	return there && there->is_dir && ram_tree_has_children(&ram->tree, str_of(to)) ? -ENOTEMPTY : 0;
 }
 
-static int ram_rename(struct ram *ram, const char *from, const char *to)
+static int ram_rename(struct ram *ram, const char *from, const char *to, bool as_new)
 {
 	int r = check_rename(ram, from, to);
+
+	/* As renameat2(RENAME_NOREPLACE) has it: that something is there comes before what it is. */
+	if (as_new && to[0] && r != -ENOENT && ram_tree_find(&ram->tree, str_of(to)))
+		return -EEXIST;
 
 	if (r < 0 || strcmp(from, to) == 0)
 		return r;
 	return ram_tree_move(&ram->tree, str_of(from), to, ram_tree_find(&ram->tree, str_of(to)));
+}
+
+static int ram_remove_tree(struct ram *ram, const char *path)
+{
+	if (!path[0])
+		return -EBUSY;
+	if (!ram_tree_find(&ram->tree, str_of(path)))
+		return -ENOENT;
+	ram_tree_delete_all(&ram->tree, str_of(path));
+	return 0;
 }
 
 /* The table. */
@@ -244,15 +154,45 @@ static int ram_do(struct ram *ram, struct store_req *req)
 		return ram_tree_make_dirs(&ram->tree, str_of(path));
 	case STORE_REMOVE:
 		return ram_remove(ram, path);
+	case STORE_REMOVE_TREE:
+		return ram_remove_tree(ram, path);
 	case STORE_RENAME:
+	case STORE_RENAME_NEW:
 		path_clean(req->to, to);
-		return can_rename(ram) ? ram_rename(ram, path, to) : -EOPNOTSUPP;
+		return can_rename(ram) ? ram_rename(ram, path, to, req->op == STORE_RENAME_NEW) : -EOPNOTSUPP;
 	case STORE_WRITE:
 	case STORE_CREATE_EXCLUSIVE:
 		return ram_write(ram, path, req->ranges, req->op == STORE_CREATE_EXCLUSIVE);
-	default:
-		return -EOPNOTSUPP;
+	case STORE_TRASH:
+		return err_set(req->err, -EOPNOTSUPP, "there is no trash in memory");
+	case STORE_CONCAT:
+		return ram_concat(ram, path, req);
+	case STORE_CHECKSUM:
+		return ram_checksum(ram, path, &req->checksum);
+	case STORE_LOCATE:
+		return ram_locate(ram, path, req);
+	case STORE_OPEN_WRITER:
+		return ram_open_writer(ram, path, req);
+	case STORE_APPEND:
+		return ram_append(ram, req);
+	case STORE_FLUSH:
+		return req->writer->r;
+	case STORE_COMMIT:
+	case STORE_ABORT:
+		return ram_end_writer(ram, req);
+	case STORE_SET:
+		return ram_set(ram, path, req->set);
+	case STORE_SPACE:
+		return ram_space(ram, path, &req->space);
+	case STORE_SUMMARY:
+		return ram_summary(ram, path, &req->summary);
+	case STORE_XATTR_GET:
+	case STORE_XATTR_SET:
+	case STORE_XATTR_REMOVE:
+	case STORE_XATTR_LIST:
+		return ram_xattr(ram, path, req);
 	}
+	return -EOPNOTSUPP;
 }
 
 static void ram_submit(struct store *store, struct store_req *req)

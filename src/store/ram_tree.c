@@ -21,8 +21,21 @@ void ram_tree_release(struct ram_tree *tree)
 	vec_release(&tree->nodes);
 }
 
+void ram_xattr_free(struct ram_xattr *x)
+{
+	mem_free(x->name);
+	mem_free(x->value);
+	mem_free(x);
+}
+
 void ram_node_release(struct ram_node *node)
 {
+	while (node->xattrs) {
+		struct ram_xattr *x = node->xattrs;
+
+		node->xattrs = x->next;
+		ram_xattr_free(x);
+	}
 	mem_free(node->path);
 	mem_free(node->bytes);
 }
@@ -69,6 +82,21 @@ void ram_tree_delete(struct ram_tree *tree, struct ram_node *node)
 
 	ram_node_release(node);
 	memmove(node, node + 1, (--tree->nodes.n - i) * sizeof(*node));
+}
+
+void ram_tree_delete_all(struct ram_tree *tree, struct str path)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < tree->nodes.n; i++) {
+		struct ram_node *node = &tree->nodes.ptr[i];
+
+		if (str_eq(path, node->path) || path_is_below(node->path, path))
+			ram_node_release(node);
+		else
+			tree->nodes.ptr[n++] = *node;
+	}
+	tree->nodes.n = n;
 }
 
 int ram_tree_find_dir(const struct ram_tree *tree, struct str path)

@@ -9,12 +9,27 @@
 #include "base/str.h"
 #include "base/vec.h"
 
+struct ram_xattr {
+	struct ram_xattr *next;
+	char *name;
+	void *value;
+	size_t n;
+};
+
+struct ram_attr {
+	uint64_t mtime_ns, atime_ns;
+	const char *owner, *group;	/* the store's */
+	uint16_t mode;
+};
+
 struct ram_node {
 	char *path;
 	uint8_t *bytes;		/* of a file */
 	size_t n;
 	uint64_t version;
 	bool is_dir;
+	struct ram_attr attr;	/* what somebody has set */
+	struct ram_xattr *xattrs;
 };
 
 struct ram_tree {
@@ -24,6 +39,7 @@ struct ram_tree {
 void ram_tree_init(struct ram_tree *tree);
 void ram_tree_release(struct ram_tree *tree);
 void ram_node_release(struct ram_node *node);
+void ram_xattr_free(struct ram_xattr *x);
 
 /* The first node whose path is not before this one; nodes.n: none. */
 size_t ram_tree_at(const struct ram_tree *tree, struct str path);
@@ -34,6 +50,8 @@ bool ram_tree_has_children(const struct ram_tree *tree, struct str dir);
 /* Takes node's memory on success. The path is not there yet. */
 int ram_tree_insert(struct ram_tree *tree, struct ram_node *node);
 void ram_tree_delete(struct ram_tree *tree, struct ram_node *node);
+/* The node and all below it. */
+void ram_tree_delete_all(struct ram_tree *tree, struct str path);
 /* With parents. */
 int ram_tree_make_dirs(struct ram_tree *tree, struct str path);
 /* Moves a node and all below it; replaced (or NULL) goes. Short of memory, nothing has moved. */

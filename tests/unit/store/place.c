@@ -98,7 +98,8 @@ static void note_done(struct store_req *req)
 
 int place_run(struct place *p, struct store_req *req, const char *name, const char *to)
 {
-	AUTO_FREE char *path = place_path(p, name), *to_path = to && req->op == STORE_RENAME ? place_path(p, to) : NULL;
+	bool renames = req->op == STORE_RENAME || req->op == STORE_RENAME_NEW;
+	AUTO_FREE char *path = place_path(p, name), *to_path = to && renames ? place_path(p, to) : NULL;
 	bool done = false;
 	int r;
 
