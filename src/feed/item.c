@@ -319,7 +319,7 @@ static void item_cancel(struct item *it)
 {
 	it->n_pending++;
 	for (unsigned k = 0; k < engine_of(it)->n_fields; k++)
-		it->n_pending -= read_cancel(&it->reads[k]);
+		it->n_pending -= item_read_cancel(&it->reads[k]);
 	if (it->parked)
 		item_unpark(it);
 	if (!list_empty(&it->stalled)) {

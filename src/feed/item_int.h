@@ -46,7 +46,7 @@ void item_unpromise(struct item *it);
 void item_read(struct item *it, unsigned first, unsigned end);
 void item_read_again(struct timer *t);
 /* Hastens the end of a field's read, wherever it stands; whether it has ended already. */
-bool read_cancel(struct item_read *rd);
+bool item_read_cancel(struct item_read *rd);
 
 /* item_field.c */
 /* The n bytes of a field that is not an image, in f->bytes. */

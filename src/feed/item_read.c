@@ -132,7 +132,7 @@ static void group_done(struct store_req *req)
 	group_free(group);
 }
 
-bool read_cancel(struct item_read *rd)
+bool item_read_cancel(struct item_read *rd)
 {
 	if (rd->group && --rd->group->n_live == 0)
 		store_cancel(&rd->group->req);

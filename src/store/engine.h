@@ -90,6 +90,7 @@ int store_listing_add(struct store_listing *l, const char *name, const struct st
 
 /* The schemes: gets what follows the colon. Words name what is wrong with it. */
 int file_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+int hdfs_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 int ram_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 int ram_norename_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 /* A path of the shell: not decoded, may climb by "..". */

@@ -20,6 +20,7 @@ static const struct store_scheme {
 	int (*open)(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 } schemes[] = {
 	{"file", file_open},
+	{"hdfs", hdfs_open},
 	{"ram", ram_open},
 	{"ram-norename", ram_norename_open},
 };

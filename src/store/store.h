@@ -4,7 +4,8 @@
  * its done() runs on that loop exactly once, never inside the call. store.c is the only caller of the tables, and the
  * only place that checks arguments, splits, merges and retries.
  *
- * URLs: file:///PATH (or a bare path), ram:NAME/PATH, ram-norename:NAME/PATH; filters are a suffix, the first next to
+ * URLs: file:///PATH (or a bare path), hdfs://CLUSTER/PATH as the site's configuration has it (hdfs:/PATH: of fs.defaultFS;
+ * hdfs:PATH: below /user/NAME there), ram:NAME/PATH, ram-norename:NAME/PATH; filters are a suffix, the first next to
  * the store: file:///data#fault=delay:5ms,fail:0.01&... (store/url.h tells the grammar, store/fault.c the faults). A
  * ram: store lives as long as any store of its name is open; the two kinds of a name are two stores.
  *
