@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/hdfs/checksum.h"
 #include "write_rig.h"
 
 #define MAX_FILE 400000u
@@ -203,6 +204,52 @@ static void what_is_aborted_lets_its_lease_go(void **state)
 	rig_release(&g);
 }
 
+static void sum_done(struct checksum *c, int r)
+{
+	struct writer *w = c->ctx;
+
+	w->done = true;
+	w->r = r;
+}
+
+static int w_sum(struct writer *w, struct checksum *c)
+{
+	w->done = false;
+	*c = (struct checksum){.loop = w->g->loop, .conf = &w->g->conf, .path = "/a", .done = sum_done, .ctx = w};
+	assert_int_equal(checksum_start(c), 0);
+	assert_int_equal(loop_run_until(w->g->loop, &w->done), 0);
+	w->err = c->err;
+	return w->r;
+}
+
+static void a_checksum_is_joined_of_those_of_blocks(void **state)
+{
+	static const uint32_t lengths[] = {0, 1, 8192, 100001};
+	static struct checksum c;
+	static struct rig g;
+
+	for (size_t i = 0; i < N_ELEMS(lengths); i++) {
+		struct writer w = {.g = &g};
+
+		rig_init(&g, i, 3, 8192, 4096);
+		assert_int_equal(w_open(&w, false), 0);
+		assert_int_equal(w_bytes(&w, lengths[i]), 0);
+		assert_int_equal(w_sum(&w, &c), -EOPNOTSUPP);
+		assert_int_equal(w_close(&w), 0);
+		/* Those that refuse are asked elsewhere. */
+		g.faults.setup_ppm = 1000000;
+		g.faults.max_failures = 2;
+		assert_int_equal(w_sum(&w, &c), 0);
+		assert_int_equal(c.sum.length, lengths[i]);
+		assert_int_equal(c.sum.crc32c, crc_of(CRC_C, 0, shadow, lengths[i]));
+		g.conf.checksum_kind = CRC_ZLIB;
+		assert_int_equal(w_sum(&w, &c), lengths[i] ? -EOPNOTSUPP : 0);
+		g.faults.max_failures = 100000;
+		assert_int_equal(w_sum(&w, &c), lengths[i] ? -EIO : 0);
+		rig_release(&g);
+	}
+}
+
 struct nap {
 	struct timer timer;
 	bool over;
@@ -319,6 +366,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_appended_to),
 		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
 		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),
+		cmocka_unit_test(a_checksum_is_joined_of_those_of_blocks),
 		cmocka_unit_test(random_schedules),
 	};
 

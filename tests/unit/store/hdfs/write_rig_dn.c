@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -208,6 +209,39 @@ static void do_transfer(struct session *s, struct str message)
 	say_op(s, 0, -1);
 }
 
+static void do_checksum(struct session *s, struct str message)
+{
+	struct pb p = pb_of(message.p, message.n), base;
+	AUTO_BUF struct buf m;
+	struct rig_replica *r;
+	uint32_t crc;
+	size_t at, options;
+
+	assert_true(pb_next(&p));
+	base = pb_of(p.bytes.p, p.bytes.n);
+	assert_true(pb_next(&base));
+	s->id = (unsigned)rig_ref_of(base.bytes).id;
+	r = replica(s, 0);
+	if (!r->is || rig_fails(rig, rig->faults.setup_ppm)) {
+		say_op(s, 1, -1);
+		return;
+	}
+	assert_int_equal(rig_ref_of(base.bytes).n_bytes, r->n);
+	crc = htobe32(crc_of(CRC_C, 0, r->bytes, r->n));
+	buf_init(&m, 1 << 16);
+	buf_pb_u64(&m, 1, 0);
+	at = m.n;
+	buf_pb_u64(&m, 1, 512);
+	buf_pb_u64(&m, 2, 1);
+	buf_pb_bytes(&m, 3, &crc, sizeof(crc));
+	buf_pb_u64(&m, 4, rig->conf.checksum_kind);
+	options = m.n;
+	buf_pb_u64(&m, 1, 2);
+	buf_pb_delimit(&m, 5, options);
+	buf_pb_delimit(&m, 3, at);
+	answer(s, &m);
+}
+
 /* What one node does with a packet. False: its bytes are not what their checksums say. */
 static bool take_packet(struct session *s, unsigned i, const struct packet *pk, const uint8_t *p)
 {
@@ -320,6 +354,8 @@ static int session_step(struct session *s)
 		n += 3;
 		if (p[2] == TRANSFER_WRITE_BLOCK)
 			do_write(s, message);
+		else if (p[2] == TRANSFER_BLOCK_CHECKSUM)
+			do_checksum(s, message);
 		else
 			do_transfer(s, message);
 	}

@@ -34,13 +34,22 @@ static void put_node(struct buf *b, uint32_t field, unsigned i)
 	buf_pb_delimit(b, field, at);
 }
 
+/* All blocks before it are full. */
+static uint64_t offset_of(unsigned id)
+{
+	for (unsigned i = 0; i < rig->n_listed; i++)
+		if (rig->listed[i] == id)
+			return i * rig->conf.block_bytes;
+	return 0;
+}
+
 static void put_located(struct buf *b, uint32_t field, unsigned id, uint64_t stamp, unsigned n, const unsigned *nodes)
 {
 	struct hdfs_block block = {RIG_POOL, id, stamp, rig->blocks[id].n_bytes};
 	size_t at = b->n, token;
 
 	buf_hdfs_block(b, 1, &block);
-	buf_pb_u64(b, 2, 0);
+	buf_pb_u64(b, 2, offset_of(id));
 	for (unsigned i = 0; i < n; i++)
 		put_node(b, 3, nodes[i]);
 	buf_pb_u64(b, 4, 0);
@@ -246,6 +255,24 @@ static int append(struct buf *out)
 	return 0;
 }
 
+static int locate(struct buf *out)
+{
+	size_t at = out->n;
+	uint64_t length = 0;
+
+	for (unsigned i = 0; i < rig->n_listed; i++) {
+		struct rig_block *b = &rig->blocks[rig->listed[i]];
+
+		put_located(out, 2, rig->listed[i], b->stamp, b->n_nodes, b->nodes);
+		length += b->n_bytes;
+	}
+	buf_pb_u64(out, 1, length);
+	buf_pb_u64(out, 3, rig->open);
+	buf_pb_u64(out, 5, !rig->open);
+	buf_pb_delimit(out, 1, at);
+	return 0;
+}
+
 static int dispatch(const char *method, const struct buf *body, struct buf *out)
 {
 	if (strcmp(method, "create") == 0) {
@@ -267,6 +294,8 @@ static int dispatch(const char *method, const struct buf *body, struct buf *out)
 		return update_pipeline(body);
 	if (strcmp(method, "getAdditionalDatanode") == 0)
 		return additional(body, out);
+	if (strcmp(method, "getBlockLocations") == 0)
+		return locate(out);
 	if (strcmp(method, "fsync") == 0)
 		rig->fsync_bytes++;
 	if (strcmp(method, "renewLease") == 0)
