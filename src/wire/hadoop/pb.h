@@ -12,7 +12,8 @@
  *		}
  *	if (p.rd.bad) ..
  *
- * Unknown fields, and known ones of another type, are stepped over. Source of the encoding: protobuf.dev/programming-guides/encoding.
+ * Unknown fields, and known ones of another type, are stepped over. Source of the encoding:
+ * protobuf.dev/programming-guides/encoding.
  */
 #ifndef OLDDOG_WIRE_HADOOP_PB_H
 #define OLDDOG_WIRE_HADOOP_PB_H
