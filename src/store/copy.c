@@ -180,6 +180,7 @@ void copy_free(struct copy *c)
 		return;
 	close_and_wait(c);
 	for (size_t i = 0; i < c->dirs.n; i++) {
+		store_unref(c->dirs.ptr[i].from);
 		store_unref(c->dirs.ptr[i].store);
 		mem_free(c->dirs.ptr[i].path);
 	}
@@ -270,11 +271,13 @@ static int keep_dir(struct tree *w, const char *to, const struct store_stat *sta
 	struct copy_dir d = {.path = mem_strdup(to), .stat = *stat};
 	int r = d.path ? VEC_PUSH(&w->c->dirs, d) : -ENOMEM;
 
-	if (r == 0)
-		w->c->dirs.ptr[w->c->dirs.n - 1].store = store_ref(w->to);
-	else
+	if (r < 0) {
 		mem_free(d.path);
-	return r;
+		return r;
+	}
+	w->c->dirs.ptr[w->c->dirs.n - 1].from = store_ref(w->from);
+	w->c->dirs.ptr[w->c->dirs.n - 1].store = store_ref(w->to);
+	return 0;
 }
 
 static int make_dir(struct tree *w, const char *to, const struct store_stat *stat)

@@ -21,7 +21,7 @@ struct copy_task {
 };
 
 struct copy_dir {
-	struct store *store;
+	struct store *from, *store;	/* from: its names of owners are in stat */
 	char *path;
 	struct store_stat stat;
 };

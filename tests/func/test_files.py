@@ -89,7 +89,7 @@ def test_stat_tells_the_version_that_changes_with_the_file(olddog, files):
 
 
 def test_words_for_what_is_wrong(olddog):
-    assert "only file:, ram:" in olddog("ls", "gopher://x", rc=1).stderr
+    assert "only file:, hdfs:, ram:" in olddog("ls", "gopher://x", rc=1).stderr
     assert "did you mean cat?" in olddog("caat", rc=2).stderr
     assert "did you mean --json?" in olddog("ls", "--jsn", rc=2).stderr
     assert "which verb" in olddog(rc=2).stderr
