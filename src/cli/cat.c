@@ -16,6 +16,7 @@ static struct {
 static const struct opt table[] = {
 	{"offset", 0, OPT_SIZE, &opts.offset, "BYTES", "begin there, in each file (4096, 64K, 1G)"},
 	{"length", 0, OPT_SIZE, &opts.length, "BYTES", "at most so many bytes of each file"},
+	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
 	{NULL},
 };
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/scope.h"
 #include "base/str.h"
+#include "store/store.h"
 
 #define MAX_OPTS 64
 /* getopt_long() gives an option's index plus this; below it are letters. */
@@ -184,9 +185,16 @@ static int parse_opts(const struct cmd *cmd, int argc, char **argv, int *ret_exi
 	return 0;
 }
 
+bool cmd_stats;
+
+static void print_counter(void *ctx, const char *name, uint64_t value)
+{
+	fprintf(stderr, "%s %llu\n", name, (unsigned long long)value);
+}
+
 int cmd_run(const struct cmd *cmd, int argc, char **argv)
 {
-	int how, n;
+	int how, n, status;
 
 	if (parse_opts(cmd, argc, argv, &how) < 0)
 		return how;
@@ -195,7 +203,10 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv)
 		print_usage(stderr, cmd);
 		return CMD_USAGE;
 	}
-	return cmd->run(n, argv + optind);
+	status = cmd->run(n, argv + optind);
+	if (cmd_stats)
+		store_counters_of_all(print_counter, NULL);
+	return status;
 }
 
 const struct cmd *cmd_find(const struct cmd *const *cmds, const char *name)

@@ -50,6 +50,10 @@ struct cmd {
 	int (*run)(int n, char **operands);
 };
 
+/* For a row {"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP}: cmd_run() ends with the counters of all stores. */
+extern bool cmd_stats;
+#define CMD_STATS_HELP "on stderr, at the end: what the stores have counted"
+
 /* Parses argv (argv[0] is the verb) by the verb's table, says on stderr what is wrong, and runs it. enum cmd_exit. */
 int cmd_run(const struct cmd *cmd, int argc, char **argv);
 /* The verb of this name or NULL; cmds ends with NULL. */

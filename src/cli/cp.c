@@ -28,6 +28,7 @@ static const struct opt table[] = {
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "the summary as an object"},
 	{"jobs", 'j', OPT_U64, &opts.jobs, "N", "files, or parts of large ones, at once (8)"},
 	{"part-size", 0, OPT_SIZE, &opts.part_bytes, "BYTES", "copy files of two such parts or more in parts (256M; 0: never)"},
+	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
 	{NULL},
 };
 

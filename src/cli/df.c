@@ -14,6 +14,7 @@ static struct {
 
 static const struct opt table[] = {
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "an array of objects in place of the table"},
+	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
 	{NULL},
 };
 

@@ -4,6 +4,15 @@
 #include "cli/verbs.h"
 #include "store/store.h"
 
+/* Taken for what fingers are used to. */
+static bool with_parents;
+
+static const struct opt table[] = {
+	{"parents", 'p', OPT_FLAG, &with_parents, NULL, "as always: with those above, and one that is there is no error"},
+	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
+	{NULL},
+};
+
 static int mkdir_one(const char *url, struct err *e)
 {
 	AUTO_STORE struct store *s = NULL;
@@ -31,6 +40,7 @@ const struct cmd cmd_mkdir = {
 	.name = "mkdir",
 	.operands = "URL..",
 	.help = "make directories in any store, with those above them",
+	.opts = table,
 	.min_operands = 1,
 	.max_operands = 1000000,
 	.run = run,

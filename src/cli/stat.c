@@ -12,12 +12,13 @@ static struct {
 
 static const struct opt table[] = {
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "an array of objects"},
+	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
 	{NULL},
 };
 
 static void print_text(const char *url, const struct store_stat *stat)
 {
-	char shown[STORE_NAME_MAX], when[ENTRY_TIME_MAX];
+	char shown[STORE_NAME_MAX], when[ENTRY_TIME_MAX], mode[ENTRY_MODE_MAX];
 
 	printf("%s\n", str_printable(str_of(url), shown, sizeof(shown)));
 	printf("  kind      %s\n", entry_kind(stat));
@@ -25,6 +26,20 @@ static void print_text(const char *url, const struct store_stat *stat)
 		printf("  bytes     %llu\n", (unsigned long long)stat->file.length);
 	if (stat->mtime_ns)
 		printf("  modified  %s\n", entry_time(stat, when));
+	if (stat->atime_ns)
+		printf("  read      %s\n", entry_time(&(struct store_stat){.mtime_ns = stat->atime_ns}, when));
+	if (stat->mode)
+		printf("  mode      %s (%04o)\n", entry_mode(stat, mode), stat->mode);
+	if (stat->owner)
+		printf("  owner     %s\n", str_printable(str_of(stat->owner), shown, sizeof(shown)));
+	if (stat->group)
+		printf("  group     %s\n", str_printable(str_of(stat->group), shown, sizeof(shown)));
+	if (stat->replication)
+		printf("  replicas  %u\n", stat->replication);
+	if (stat->block_bytes)
+		printf("  block     %llu\n", (unsigned long long)stat->block_bytes);
+	if (stat->growing)
+		printf("  growing   somebody writes it\n");
 	if (stat->file.version[0])
 		printf("  version   %s\n", stat->file.version);
 }

@@ -90,6 +90,7 @@ int store_listing_add(struct store_listing *l, const char *name, const struct st
 
 /* The schemes: gets what follows the colon. Words name what is wrong with it. */
 int file_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+void hdfs_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 int hdfs_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 int ram_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 int ram_norename_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);

@@ -18,11 +18,13 @@
 static const struct store_scheme {
 	const char *name;
 	int (*open)(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+	/* As store_counters_of_all(); NULL: nothing is counted. */
+	void (*counters)(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 } schemes[] = {
-	{"file", file_open},
-	{"hdfs", hdfs_open},
-	{"ram", ram_open},
-	{"ram-norename", ram_norename_open},
+	{"file", file_open, NULL},
+	{"hdfs", hdfs_open, hdfs_counters_of_all},
+	{"ram", ram_open, NULL},
+	{"ram-norename", ram_norename_open, NULL},
 };
 
 static const struct store_filter {
@@ -314,4 +316,11 @@ void store_counters(struct store *s, void (*fn)(void *ctx, const char *name, uin
 {
 	if (s->ops->counters)
 		s->ops->counters(s, fn, ctx);
+}
+
+void store_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
+{
+	for (size_t i = 0; i < N_ELEMS(schemes); i++)
+		if (schemes[i].counters)
+			schemes[i].counters(fn, ctx);
 }

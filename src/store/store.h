@@ -221,6 +221,9 @@ void store_places_release(struct store_places *p);
 /* What the engine has counted so far, by name; nothing when it counts nothing. From any thread. */
 void store_counters(struct store *s, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 
+/* The same of all engines that this process has had, those that have ended too. */
+void store_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
+
 /* The blocking wrapper: a private loop. Buffers from the callee are mem_free'd by the caller. */
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e);
 /* The names after this one (NULL: from the first on), at most STORE_PAGE_ENTRIES. */

@@ -35,6 +35,32 @@ def test_ls_prints_a_table_names_or_json(olddog, files):
     assert entries[1]["mtime_ns"] == (files / "a.bin").stat().st_mtime_ns
 
 
+def test_ls_long_and_deep(olddog, files):
+    (files / "sub/deeper").mkdir()
+    (files / "sub/deeper/x").write_text("x")
+    (files / "sub/deeper/x").chmod(0o4710)
+    assert olddog.lines("ls", "-1", "-R", files, text=False)[-2:] == [b"sub/deeper", b"sub/deeper/x"]
+    table = olddog.lines("ls", "-l", "-R", files)
+    assert table[0].split() == ["MODE", "REPLICAS", "OWNER", "GROUP", "BLOCK", "BYTES", "MODIFIED", "NAME"]
+    assert table[-1].split()[:2] == ["-rws--x---", "-"] and table[-1].endswith(" sub/deeper/x")
+    st = (files / "sub/deeper/x").stat()
+    found = json.loads(olddog("ls", "--json", files / "sub/deeper").stdout)[0]
+    assert (found["mode"], found["atime_ns"]) == (0o4710, st.st_atime_ns)
+    assert found["owner"] and found["group"] and "replication" not in found
+    text = olddog("stat", files / "sub/deeper/x").stdout
+    assert "  mode      -rws--x--- (4710)\n" in text and f"  owner     {found['owner']}\n" in text
+
+
+def test_ls_of_a_ring_of_links_ends(olddog, files):
+    (files / "sub/ring").symlink_to("..")
+    assert "ring of symbolic links" in olddog("ls", "-1", "-R", files / "sub", rc=1, text=False).stderr.decode()
+
+
+def test_stats_are_lines_of_name_and_number(olddog, files):
+    for line in olddog("ls", "--stats", files).stderr.splitlines():
+        assert re.fullmatch(r"\w+ \d+", line)
+
+
 def test_ls_is_of_the_working_folder_and_of_several(olddog, files):
     assert olddog.lines("ls", "-1", cwd=files / "sub") == []
     assert olddog.lines("ls", "-1", "..", cwd=files / "sub")[1] == "a.bin"
@@ -103,3 +129,15 @@ def test_every_verb_has_help(olddog):
     for verb in verbs:
         text = olddog(verb, "--help").stdout
         assert text.startswith(f"usage: olddog {verb}") and "--help" in text
+
+
+def test_rm_refuses_a_store_and_a_home(olddog, tmp_path):
+    home = tmp_path / "home"
+    (home / "x").mkdir(parents=True)
+    env = {"HOME": str(home)}
+    assert "whole store" in olddog("rm", "-r", "ram:a/", rc=1).stderr
+    assert "home directory" in olddog("rm", "-r", home, rc=1, env=env).stderr
+    olddog("rm", "-r", home / "x", env=env)
+    assert home.is_dir() and not (home / "x").exists()
+    olddog("mkdir", "-p", home / "y/z", env=env)
+    assert (home / "y/z").is_dir()

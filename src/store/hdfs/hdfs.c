@@ -323,13 +323,24 @@ static void hdfs_cancel(struct store *store, struct store_req *req)
 	send_away(q, &q->cancel, req_cancel);
 }
 
-static void hdfs_counters(struct store *store, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
+static void counters_tell(struct hdfs_counters *c, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
 {
-	struct hdfs_counters *c = &container_of(store, struct hdfs_store, store)->engine->counters;
-
 #define X(name, words) fn(ctx, "hdfs_" #name, c->name);
 	HDFS_COUNTERS(X)
 #undef X
+}
+
+static void hdfs_counters(struct store *store, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
+{
+	counters_tell(&container_of(store, struct hdfs_store, store)->engine->counters, fn, ctx);
+}
+
+void hdfs_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
+{
+	struct hdfs_counters all;
+
+	hdfs_engines_count(&all);
+	counters_tell(&all, fn, ctx);
 }
 
 static void hdfs_free(struct store *store)

@@ -7,6 +7,24 @@
 
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, of refs, and of starting */
 static struct list engines = LIST_INIT(engines);
+static struct hdfs_counters of_ended;
+
+static void counters_add(struct hdfs_counters *to, struct hdfs_counters *c)
+{
+#define X(name, words) to->name += c->name;
+	HDFS_COUNTERS(X)
+#undef X
+}
+
+void hdfs_engines_count(struct hdfs_counters *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	pthread_mutex_lock(&engines_lock);
+	counters_add(ret, &of_ended);
+	LIST_EACH(l, &engines)
+		counters_add(ret, &container_of(l, struct hdfs_engine, list)->counters);
+	pthread_mutex_unlock(&engines_lock);
+}
 
 static struct hdfs_engine *engine_new(struct hdfs_conf *conf, const char *key)
 {
@@ -156,6 +174,10 @@ void hdfs_engine_put(struct hdfs_engine *e)
 	} else {
 		engine_take_down(e);
 	}
+	pthread_mutex_lock(&engines_lock);
+	if (e->key)
+		counters_add(&of_ended, &e->counters);
+	pthread_mutex_unlock(&engines_lock);
 	hdfs_conf_release(&e->conf);
 	mem_free(e->key);
 	mem_free(e);

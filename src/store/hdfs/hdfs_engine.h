@@ -38,6 +38,8 @@ int hdfs_engine_get(const char *key, struct hdfs_conf *conf, struct hdfs_engine 
 int hdfs_engine_new(struct loop *loop, struct hdfs_conf *conf, struct dialer *dialer, struct hdfs_engine **ret);
 /* The last one ends it: nothing may be under way. */
 void hdfs_engine_put(struct hdfs_engine *e);
+/* Of all that are shared, those that have ended too. From any thread. */
+void hdfs_engines_count(struct hdfs_counters *ret);
 /* From any thread, before something is posted: there is a loop. */
 int hdfs_engine_start(struct hdfs_engine *e, struct loop **ret);
 /* On the loop, before something is begun: what is on it is there. */
