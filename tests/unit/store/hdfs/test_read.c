@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading over DataNodes and a NameNode in one thread, with every fault there is: each byte is right, or an error. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/rand.h"
+#include "fake_dn.h"
+#include "fake_nn.h"
+#include "store/hdfs/read.h"
+#include "store/hdfs/version.h"
+#include "wire/hadoop/pb.h"
+
+#define N_NODES 3u
+#define MAX_BLOCKS 16u
+#define MAX_RANGES 24u
+#define XFER_PORT 9866
+#define IPC_PORT 9867
+
+struct dice {
+	struct philox_key key;
+	uint64_t n;
+};
+
+static uint32_t below(struct dice *d, uint32_t n)
+{
+	uint32_t u[4];
+
+	philox(d->key, d->n++, 0, 0, u);
+	return (uint32_t)((uint64_t)u[0] * n >> 32);
+}
+
+/* One file, as the NameNode knows it. */
+struct file {
+	uint64_t id, mtime_ms, length, block_bytes;
+	unsigned n_blocks;
+	uint64_t ids[MAX_BLOCKS];
+	unsigned nodes[MAX_BLOCKS];	/* bits: who has a replica */
+	uint8_t *bytes;
+	bool growing, gone;
+	const char *pool_of_later;	/* blocks behind the first are of this pool; NULL: of the same */
+};
+
+struct world {
+	struct loop *loop;
+	struct fake_net *net;
+	struct fake_nn *fake, *ipc[N_NODES];
+	struct fake_dn *dn[N_NODES];
+	struct hdfs_conf conf;
+	struct hdfs_counters counters;
+	struct nn *nn;
+	struct dn_pool *dns;
+	struct reads *reads;
+	struct file file;
+	unsigned n_lookups, n_reports;
+	bool done;
+	int r;
+};
+
+/* -- The NameNode ------------------------------------------------------------------------------------------------- */
+
+static void put_node(struct buf *b, uint32_t field, unsigned i)
+{
+	AUTO_BUF struct buf id, info;
+	char name[16];
+
+	buf_init(&id, 1000);
+	buf_init(&info, 1000);
+	snprintf(name, sizeof(name), "dn%u", i);
+	buf_pb_str(&id, 1, name);
+	buf_pb_str(&id, 2, name);
+	buf_pb_str(&id, 3, name);
+	buf_pb_u64(&id, 4, XFER_PORT);
+	buf_pb_u64(&id, 5, 1);
+	buf_pb_u64(&id, 6, IPC_PORT);
+	buf_pb_bytes(&info, 1, id.ptr, id.n);
+	buf_pb_str(&info, 8, "/r1");
+	buf_pb_bytes(b, field, info.ptr, info.n);
+}
+
+static uint64_t block_length(const struct file *f, unsigned i)
+{
+	return MIN(f->block_bytes, f->length - i * f->block_bytes);
+}
+
+static void put_block(struct buf *b, uint32_t field, const struct file *f, unsigned i, uint64_t n_bytes)
+{
+	struct hdfs_block block = {.pool = i && f->pool_of_later ? f->pool_of_later : "BP-1", .id = f->ids[i], .stamp = 1001,
+		.n_bytes = n_bytes};
+	AUTO_BUF struct buf m;
+
+	buf_init(&m, 100000);
+	buf_hdfs_block(&m, 1, &block);
+	buf_pb_u64(&m, 2, i * f->block_bytes);
+	for (unsigned k = 0; k < N_NODES; k++)
+		if (f->nodes[i] >> k & 1)
+			put_node(&m, 3, k);
+	buf_pb_u64(&m, 4, 0);
+	buf_pb_str(&m, 5, "");
+	buf_pb_bytes(b, field, m.ptr, m.n);
+}
+
+static void put_locations(struct buf *b, uint32_t field, const struct file *f, uint64_t offset, uint64_t length)
+{
+	unsigned n = f->n_blocks - f->growing;
+	AUTO_BUF struct buf m;
+
+	buf_init(&m, 1000000);
+	buf_pb_u64(&m, 1, f->growing ? n * f->block_bytes : f->length);
+	for (unsigned i = 0; i < n; i++)
+		if ((i + 1) * f->block_bytes > offset && i * f->block_bytes < offset + MIN(length, f->length))
+			put_block(&m, 2, f, i, block_length(f, i));
+	buf_pb_u64(&m, 3, f->growing);
+	if (f->growing)
+		put_block(&m, 4, f, n, 0);
+	buf_pb_u64(&m, 5, !f->growing);
+	buf_pb_bytes(b, field, m.ptr, m.n);
+}
+
+static void put_status(struct buf *b, const struct file *f, bool located)
+{
+	AUTO_BUF struct buf m, perm;
+
+	buf_init(&m, 1000000);
+	buf_init(&perm, 100);
+	buf_pb_u64(&perm, 1, 0644);
+	buf_pb_u64(&m, 1, 2);
+	buf_pb_str(&m, 2, "");
+	buf_pb_u64(&m, 3, f->growing ? (f->n_blocks - 1) * f->block_bytes : f->length);
+	buf_pb_bytes(&m, 4, perm.ptr, perm.n);
+	buf_pb_str(&m, 5, "alice");
+	buf_pb_str(&m, 6, "users");
+	buf_pb_u64(&m, 7, f->mtime_ms);
+	buf_pb_u64(&m, 8, f->mtime_ms);
+	buf_pb_u64(&m, 10, 3);
+	buf_pb_u64(&m, 11, f->block_bytes);
+	if (located)
+		put_locations(&m, 12, f, 0, UINT64_MAX);
+	buf_pb_u64(&m, 13, f->id);
+	buf_pb_bytes(b, 1, m.ptr, m.n);
+}
+
+static uint64_t number_of(struct str message, uint32_t field)
+{
+	struct pb p = pb_of(message.p, message.n);
+	uint64_t found = 0;
+
+	while (pb_next(&p))
+		if (p.field == field)
+			found = p.value;
+	return found;
+}
+
+static void on_call(void *ctx, const struct fake_call *call, struct fake_answer *a)
+{
+	struct world *w = ctx;
+
+	if (strcmp(call->method, "reportBadBlocks") == 0) {
+		w->n_reports++;
+		return;
+	}
+	w->n_lookups++;
+	if (strcmp(call->method, "getBlockLocations") == 0 && w->file.gone) {
+		a->exception = "java.io.FileNotFoundException";
+		a->words = "File does not exist: /f";
+	} else if (strcmp(call->method, "getBlockLocations") == 0) {
+		put_locations(&a->body, 1, &w->file, number_of(call->body, 2), number_of(call->body, 3));
+	} else if (!w->file.gone) {
+		put_status(&a->body, &w->file, strcmp(call->method, "getLocatedFileInfo") == 0);
+	}
+}
+
+/* A DataNode's ipc port: all of the last block can be seen. */
+static void on_ipc(void *ctx, const struct fake_call *call, struct fake_answer *a)
+{
+	struct world *w = ctx;
+
+	assert_string_equal(call->method, "getReplicaVisibleLength");
+	buf_pb_u64(&a->body, 1, block_length(&w->file, w->file.n_blocks - 1));
+}
+
+/* -- The world ---------------------------------------------------------------------------------------------------- */
+
+static struct world *world_new(void)
+{
+	struct world *w = mem_zalloc(sizeof(*w));
+	char name[16];
+
+	assert_int_equal(loop_new_virtual(&w->loop), 0);
+	w->net = fake_net_new(w->loop);
+	w->fake = fake_nn_new(w->loop, w->net, "nn", 8020, on_call, w);
+	for (unsigned i = 0; i < N_NODES; i++) {
+		snprintf(name, sizeof(name), "dn%u", i);
+		w->dn[i] = fake_dn_new(w->loop, w->net, name, XFER_PORT);
+		w->ipc[i] = fake_nn_new(w->loop, w->net, name, IPC_PORT, on_ipc, w);
+	}
+	w->conf = (struct hdfs_conf){.nameservice = (char *)"", .n_namenodes = 1,
+		.namenodes = {{(char *)"", {(char *)"nn", 8020}}}, .user = (char *)"alice", .connect_retries = 3,
+		.connect_timeout_ms = 1000, .failover_base_ms = 100, .failover_max_ms = 1000, .socket_timeout_ms = 60000,
+		.socket_keepalive_ms = 3000, .prefetch_blocks = 3, .acquire_failures = 3, .retry_window_ms = 3000,
+		.block_bytes = 128u << 20};
+	assert_int_equal(nn_new(w->loop, &w->conf, fake_net_dialer(w->net), &w->counters, &w->nn), 0);
+	assert_int_equal(dn_pool_new(w->loop, &w->conf, fake_net_dialer(w->net), &w->counters, &w->dns), 0);
+	assert_int_equal(reads_new(w->loop, &w->conf, w->nn, w->dns, &w->counters, &w->reads), 0);
+	return w;
+}
+
+static void world_free(struct world *w)
+{
+	reads_free(w->reads);
+	dn_pool_free(w->dns);
+	/* Reports that are under way. */
+	loop_run(w->loop);
+	nn_free(w->nn);
+	for (unsigned i = 0; i < N_NODES; i++) {
+		fake_dn_free(w->dn[i]);
+		fake_nn_free(w->ipc[i]);
+	}
+	fake_nn_free(w->fake);
+	assert_int_equal(loop_run(w->loop), 0);
+	fake_net_free(w->net);
+	loop_free(w->loop);
+	mem_free(w->file.bytes);
+	mem_free(w);
+}
+
+static void put_replica(struct world *w, unsigned node, unsigned block, uint64_t n, int64_t bad_at)
+{
+	struct fake_replica r = {.id = w->file.ids[block], .bytes = w->file.bytes + block * w->file.block_bytes, .n = n,
+		.bad_at = bad_at};
+
+	fake_dn_put(w->dn[node], &r);
+}
+
+static void world_file(struct world *w, uint64_t length, uint64_t block_bytes, unsigned n_replicas)
+{
+	struct file *f = &w->file;
+
+	*f = (struct file){.id = 16386, .mtime_ms = 1000, .length = length, .block_bytes = block_bytes};
+	f->n_blocks = (unsigned)((length + block_bytes - 1) / block_bytes);
+	assert_true(f->n_blocks <= MAX_BLOCKS);
+	f->bytes = mem_alloc(length + 1);
+	for (uint64_t i = 0; i < length; i++)
+		f->bytes[i] = (uint8_t)(i * 2654435761u >> 13);
+	for (unsigned i = 0; i < f->n_blocks; i++) {
+		/* Far from each other: a bit that flips in a question must not name another block. */
+		f->ids[i] = (i + 1) * 0x123456789abcdull;
+		for (unsigned k = 0; k < n_replicas; k++) {
+			f->nodes[i] |= 1u << ((i + k) % N_NODES);
+			put_replica(w, (i + k) % N_NODES, i, block_length(f, i), -1);
+		}
+	}
+}
+
+static struct store_file file_of(const struct file *f)
+{
+	struct hdfs_status st = {.file_id = f->id, .length = f->length, .mtime_ms = f->mtime_ms};
+	struct store_file file = {.length = f->length};
+
+	hdfs_version_of(&st, file.version);
+	return file;
+}
+
+static void on_done(struct read_job *job, int r)
+{
+	struct world *w = job->ctx;
+
+	w->done = true;
+	w->r = r;
+}
+
+struct call {
+	struct read_job job;
+	struct store_file file;
+	struct store_range ranges[MAX_RANGES];
+	struct err err;
+};
+
+static void call_start(struct world *w, struct call *c, unsigned n, bool versioned)
+{
+	c->file = file_of(&w->file);
+	c->job = (struct read_job){.path = "/f", .file = versioned ? &c->file : NULL, .ranges = c->ranges, .n_ranges = n,
+		.done = on_done, .ctx = w, .err = &c->err};
+	for (unsigned i = 0; i < n; i++) {
+		c->ranges[i].buf = mem_alloc(c->ranges[i].length + 1);
+		memset(c->ranges[i].buf, 0xee, c->ranges[i].length);
+	}
+	w->done = false;
+	read_start(w->reads, &c->job);
+	assert_false(w->done);
+}
+
+/* What is done is right; what is not has a reason. Bytes done in all. */
+static uint64_t call_check(struct world *w, struct call *c)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < c->job.n_ranges; i++) {
+		struct store_range *g = &c->ranges[i];
+
+		assert_true(g->done <= g->length);
+		if (g->done)
+			assert_memory_equal(g->buf, w->file.bytes + g->offset, g->done);
+		assert_true(g->done == g->length ? g->r == 0 : g->r < 0);
+		n += g->done;
+		mem_free(TAKE(g->buf));
+	}
+	return n;
+}
+
+static int read_once(struct world *w, struct call *c, unsigned n, bool versioned)
+{
+	call_start(w, c, n, versioned);
+	assert_int_equal(loop_run_until(w->loop, &w->done), 0);
+	return w->r;
+}
+
+static int read_all(struct world *w, bool versioned)
+{
+	struct call c = {.ranges = {{.offset = 0, .length = w->file.length}}};
+	int r = read_once(w, &c, 1, versioned);
+
+	if (r == 0)
+		assert_int_equal(c.ranges[0].done, c.ranges[0].length);
+	call_check(w, &c);
+	return r;
+}
+
+/* -- Tests -------------------------------------------------------------------------------------------------------- */
+
+static void a_file_is_read_and_connections_are_used_again(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 3000000, 1u << 20, 2);
+	assert_int_equal(read_all(w, true), 0);
+	assert_int_equal(read_all(w, true), 0);
+	/* Locations of a version are kept. */
+	assert_int_equal(w->n_lookups, 1);
+	assert_int_equal(w->counters.bytes_read, 6000000);
+	assert_true(w->counters.dn_reused > 0);
+	assert_int_equal(w->counters.failed_reads, 0);
+	/* Without one they are asked for each time, by stretches. */
+	assert_int_equal(read_all(w, false), 0);
+	assert_int_equal(w->n_lookups, 2);
+	/* Each reader said that all was right, which is what lets a node go on with the connection. */
+	assert_int_equal(loop_run(w->loop), 0);
+	assert_int_equal(fake_dn_n_ended(w->dn[0]) + fake_dn_n_ended(w->dn[1]) + fake_dn_n_ended(w->dn[2]), 9);
+	world_free(w);
+}
+
+static void ranges_past_the_end_and_empty_ones_say_so(void **state)
+{
+	struct world *w = world_new();
+	struct call c = {.ranges = {{.offset = 999000, .length = 2000}, {.offset = 5000000, .length = 10}, {.offset = 7},
+		{.offset = 0, .length = 1}}};
+
+	world_file(w, 1000000, 300000, 2);
+	assert_int_equal(read_once(w, &c, 4, true), 0);
+	assert_int_equal(c.ranges[0].done, 1000);
+	assert_int_equal(c.ranges[0].r, -ENODATA);
+	assert_int_equal(c.ranges[1].r, -ENODATA);
+	assert_int_equal(c.ranges[2].r, 0);
+	assert_int_equal(c.ranges[3].done, 1);
+	call_check(w, &c);
+	world_free(w);
+}
+
+static void a_dead_node_is_left_and_remembered(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 3000000, 1u << 20, 2);
+	fake_dn_kill(w->dn[0]);
+	assert_int_equal(read_all(w, true), 0);
+	assert_int_equal(w->counters.dead_nodes, 1);
+	assert_true(w->counters.failed_reads > 0);
+	w->counters.failed_reads = 0;
+	assert_int_equal(read_all(w, true), 0);
+	assert_int_equal(w->counters.failed_reads, 0);
+	world_free(w);
+}
+
+static void a_bad_replica_is_reported_and_another_read(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 1000000, 1u << 20, 2);
+	put_replica(w, 0, 0, 1000000, 700000);
+	assert_int_equal(read_all(w, true), 0);
+	assert_int_equal(w->counters.bad_checksums, 1);
+	assert_true(w->counters.failed_reads >= 1);
+	/* The report is under way when the reader has what it wanted. */
+	assert_int_equal(loop_run(w->loop), 0);
+	assert_int_equal(w->n_reports, 1);
+	world_free(w);
+}
+
+static void a_replica_that_is_gone_or_short_is_left(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 1000000, 1u << 20, 3);
+	fake_dn_remove(w->dn[0], w->file.ids[0]);
+	put_replica(w, 1, 0, 400000, -1);
+	assert_int_equal(read_all(w, true), 0);
+	/* The nodes are well. */
+	assert_int_equal(w->counters.dead_nodes, 0);
+	world_free(w);
+}
+
+static void when_all_fail_locations_are_asked_for_anew(void **state)
+{
+	struct world *w = world_new();
+	struct call c = {.ranges = {{.offset = 0, .length = 1000000}}};
+
+	world_file(w, 1000000, 1u << 20, 2);
+	assert_int_equal(read_all(w, true), 0);
+	/* Both replicas went to the third node. */
+	fake_dn_remove(w->dn[0], w->file.ids[0]);
+	fake_dn_remove(w->dn[1], w->file.ids[0]);
+	put_replica(w, 2, 0, 1000000, -1);
+	w->file.nodes[0] = 4;
+	assert_int_equal(read_once(w, &c, 1, true), 0);
+	assert_int_equal(w->counters.refetches, 1);
+	call_check(w, &c);
+	/* And when there is none: an error that says where. */
+	fake_dn_remove(w->dn[2], w->file.ids[0]);
+	assert_int_equal(read_once(w, &c, 1, true), -EIO);
+	assert_int_equal(w->counters.refetches, 4);
+	assert_non_null(strstr(c.err.words, "/f"));
+	assert_int_equal(call_check(w, &c), 0);
+	world_free(w);
+}
+
+static void another_version_is_stale_and_one_that_is_gone_is_gone(void **state)
+{
+	struct world *w = world_new();
+	struct call c = {.ranges = {{.offset = 0, .length = 1000}}};
+	struct store_file old;
+
+	world_file(w, 1000000, 1u << 20, 2);
+	call_start(w, &c, 1, true);
+	old = c.file;
+	w->file.mtime_ms++;
+	assert_int_equal(loop_run_until(w->loop, &w->done), 0);
+	assert_int_equal(w->r, -ESTALE);
+	assert_non_null(strstr(c.err.words, old.version));
+	call_check(w, &c);
+	w->file.gone = true;
+	assert_int_equal(read_once(w, &c, 1, true), -ENOENT);
+	call_check(w, &c);
+	assert_int_equal(read_once(w, &c, 1, false), -ENOENT);
+	call_check(w, &c);
+	world_free(w);
+}
+
+static void blocks_of_two_clusters_are_never_mixed(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 3000000, 300000, 2);
+	w->file.pool_of_later = "BP-2";
+	assert_int_equal(read_all(w, false), -ESTALE);
+	assert_int_equal(read_all(w, true), -ESTALE);
+	world_free(w);
+}
+
+static void a_file_that_grows_is_read_as_far_as_it_can_be_seen(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 1000000, 300000, 2);
+	w->file.growing = true;
+	assert_int_equal(read_all(w, false), 0);
+	assert_int_equal(w->counters.bytes_read, 1000000);
+	world_free(w);
+}
+
+static void a_node_that_stops_is_outrun_by_another(void **state)
+{
+	struct world *w = world_new();
+	uint64_t began;
+
+	world_file(w, 3000000, 1u << 20, 2);
+	fake_dn_stop(w->dn[1], true);
+	began = loop_now(w->loop);
+	assert_int_equal(read_all(w, true), 0);
+	assert_true(w->counters.hedges > 0 && w->counters.hedge_wins > 0);
+	/* Far below a socket's time. */
+	assert_true(loop_now(w->loop) - began < 10 * NS_PER_S);
+	world_free(w);
+}
+
+struct cancel {
+	struct timer timer;
+	struct call *call;
+};
+
+static void cancel_fire(struct timer *t)
+{
+	read_cancel(&container_of(t, struct cancel, timer)->call->job);
+}
+
+static void a_read_can_be_cancelled_at_any_moment(void **state)
+{
+	for (unsigned i = 0; i < 200; i++) {
+		struct world *w = world_new();
+		struct call c = {.ranges = {{.offset = 0, .length = 3000000}, {.offset = 100, .length = 5000}}};
+		struct cancel cancel = {.call = &c};
+		struct pipe_faults slow = {.delay_min_ns = NS_PER_MS, .delay_max_ns = 3 * NS_PER_MS};
+
+		world_file(w, 3000000, 300000, 2);
+		fake_net_faults(w->net, 0, &slow, 0);
+		if (i % 3 == 0)
+			fake_dn_kill(w->dn[0]);
+		call_start(w, &c, 2, i % 2);
+		timer_init(&cancel.timer, w->loop, cancel_fire);
+		assert_int_equal(timer_set(&cancel.timer, loop_now(w->loop) + i * 100 * NS_PER_US), 0);
+		assert_int_equal(loop_run_until(w->loop, &w->done), 0);
+		assert_true(w->r == -ECANCELED || w->r == 0);
+		timer_clear(&cancel.timer);
+		call_check(w, &c);
+		world_free(w);
+	}
+}
+
+/* -- Random schedules --------------------------------------------------------------------------------------------- */
+
+static unsigned n_schedules(void)
+{
+	const char *s = getenv("OLDDOG_SCHEDULES");
+	uint64_t n = 100;
+
+	if (s)
+		assert_int_equal(str_to_u64(str_of(s), &n), 0);
+	return (unsigned)n;
+}
+
+struct harm {
+	struct timer timer;
+	struct world *w;
+	struct dice *d;
+	unsigned left;
+};
+
+/* Now and then something happens to a node, or is over. */
+static void harm_fire(struct timer *t)
+{
+	struct harm *h = container_of(t, struct harm, timer);
+	struct fake_dn *dn = h->w->dn[below(h->d, N_NODES)];
+
+	switch (below(h->d, 5)) {
+	case 0:
+		fake_dn_kill(dn);
+		break;
+	case 1:
+		fake_dn_stop(dn, true);
+		break;
+	case 2:
+		fake_dn_start(dn);
+		break;
+	default:
+		fake_dn_stop(dn, false);
+		break;
+	}
+	if (h->left-- > 1)
+		assert_int_equal(timer_set(t, loop_now(h->w->loop) + (1 + below(h->d, 2000)) * NS_PER_MS), 0);
+}
+
+static unsigned draw_ranges(struct dice *d, const struct file *f, struct store_range *g)
+{
+	unsigned n = 1 + below(d, MAX_RANGES);
+
+	for (unsigned i = 0; i < n; i++) {
+		g[i] = (struct store_range){.offset = below(d, (uint32_t)f->length)};
+		g[i].length = below(d, 1u << (1 + below(d, 19)));
+		g[i].length = MIN(g[i].length, f->length - g[i].offset);
+	}
+	return n;
+}
+
+static void draw_faults(struct world *w, struct dice *d, unsigned seed)
+{
+	struct pipe_faults f = {.seed = seed * 1000, .delay_max_ns = below(d, 20) * NS_PER_MS};
+
+	if (below(d, 2))
+		f.cut_after = 1 + below(d, 60);
+	if (below(d, 2))
+		f.flip_ppm = below(d, 100000);
+	if (below(d, 2)) {
+		f.stall_ppm = below(d, 30000);
+		f.stall_ns = below(d, 100) * NS_PER_S;
+	}
+	if (below(d, 2))
+		f.split_ppm = below(d, 1000000);
+	fake_net_faults(w->net, XFER_PORT, &f, below(d, 3) ? 1 + below(d, 8) : 0);
+}
+
+static void draw_replicas(struct world *w, struct dice *d)
+{
+	static const uint32_t chunks[] = {512, 512, 1000, 4096}, packets[] = {65536, 65536, 4096, 200000};
+
+	for (unsigned i = 0; i < N_NODES; i++)
+		fake_dn_how(w->dn[i], below(d, 4) ? CRC_C : CRC_ZLIB, chunks[below(d, 4)], packets[below(d, 4)]);
+	for (unsigned i = 0; i < w->file.n_blocks; i++) {
+		unsigned node = below(d, N_NODES);
+
+		if (!(w->file.nodes[i] >> node & 1))
+			continue;
+		if (below(d, 4) == 0)
+			put_replica(w, node, i, block_length(&w->file, i), below(d, (uint32_t)block_length(&w->file, i)));
+		else if (below(d, 8) == 0)
+			fake_dn_remove(w->dn[node], w->file.ids[i]);
+	}
+}
+
+/* What struck, and what was done about it, over all schedules. */
+static struct hdfs_counters seen;
+
+static void add_seen(const struct hdfs_counters *c)
+{
+#define X(name, words) seen.name += c->name;
+	HDFS_COUNTERS(X)
+#undef X
+}
+
+static unsigned schedule(unsigned seed)
+{
+	struct dice d = {.key = philox_key_of(seed, "read schedule")};
+	struct world *w = world_new();
+	struct harm h = {.w = w, .d = &d, .left = below(&d, 12)};
+	unsigned n_failed = 0;
+	struct call c;
+
+	world_file(w, 1 + below(&d, 3000000), 200000 + below(&d, 800000), 1 + below(&d, 3));
+	draw_replicas(w, &d);
+	draw_faults(w, &d, seed);
+	timer_init(&h.timer, w->loop, harm_fire);
+	if (h.left)
+		assert_int_equal(timer_set(&h.timer, loop_now(w->loop) + below(&d, 100) * NS_PER_MS), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		c = (struct call){0};
+		n_failed += read_once(w, &c, draw_ranges(&d, &w->file, c.ranges), below(&d, 2)) < 0;
+		call_check(w, &c);
+	}
+	timer_clear(&h.timer);
+	for (unsigned i = 0; i < N_NODES; i++)
+		fake_dn_stop(w->dn[i], false);
+	add_seen(&w->counters);
+	world_free(w);
+	return n_failed;
+}
+
+static void under_faults_every_byte_is_right_or_an_error(void **state)
+{
+	const char *one = getenv("OLDDOG_SEED");
+	unsigned n = n_schedules(), n_failed = 0;
+	uint64_t seed;
+
+	if (one) {
+		assert_int_equal(str_to_u64(str_of(one), &seed), 0);
+		schedule((unsigned)seed);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		n_failed += schedule(i);
+	/* Most are read all the same, and every way out was taken. */
+	assert_true(n_failed < n);
+	if (n >= 50) {
+		assert_true(seen.failed_reads && seen.bad_checksums && seen.dead_nodes && seen.refetches);
+		assert_true(seen.hedges && seen.hedge_wins && seen.dn_reused && seen.bytes_read);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_read_and_connections_are_used_again),
+		cmocka_unit_test(ranges_past_the_end_and_empty_ones_say_so),
+		cmocka_unit_test(a_dead_node_is_left_and_remembered),
+		cmocka_unit_test(a_bad_replica_is_reported_and_another_read),
+		cmocka_unit_test(a_replica_that_is_gone_or_short_is_left),
+		cmocka_unit_test(when_all_fail_locations_are_asked_for_anew),
+		cmocka_unit_test(another_version_is_stale_and_one_that_is_gone_is_gone),
+		cmocka_unit_test(blocks_of_two_clusters_are_never_mixed),
+		cmocka_unit_test(a_file_that_grows_is_read_as_far_as_it_can_be_seen),
+		cmocka_unit_test(a_node_that_stops_is_outrun_by_another),
+		cmocka_unit_test(a_read_can_be_cancelled_at_any_moment),
+		cmocka_unit_test(under_faults_every_byte_is_right_or_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
