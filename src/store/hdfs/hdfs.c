@@ -6,6 +6,7 @@
 
 #include "base/scope.h"
 #include "store/engine.h"
+#include "store/hdfs/checksum.h"
 #include "store/hdfs/hdfs_engine.h"
 #include "store/hdfs/sum.h"
 #include "store/path.h"
@@ -38,6 +39,7 @@ struct hdfs_req {
 		struct read_job read;
 		struct put put;
 		struct sum sum;
+		struct checksum *checksum;
 	};
 };
 
@@ -219,6 +221,46 @@ static void sum_begin(struct hdfs_req *q)
 	sum_start(&q->sum);
 }
 
+/* What DataNodes cannot say by themselves is read. */
+static void checksum_ended(struct checksum *c, int r)
+{
+	struct hdfs_req *q = c->ctx;
+	struct store_req *req = q->outer;
+
+	req->checksum = c->sum;
+	if (r < 0 && r != -EOPNOTSUPP && req->err)
+		*req->err = c->err;
+	mem_free(c);
+	if (r == -EOPNOTSUPP)
+		sum_begin(q);
+	else
+		req_end(q, r);
+}
+
+static void checksum_stop(struct hdfs_req *q)
+{
+	checksum_cancel(q->checksum);
+}
+
+static void checksum_begin(struct hdfs_req *q)
+{
+	struct hdfs_engine *e = q->engine;
+	struct checksum *c = mem_zalloc(sizeof(*c));
+	int r = -ENOMEM;
+
+	if (c) {
+		q->stop = checksum_stop;
+		q->checksum = c;
+		*c = (struct checksum){.loop = e->loop, .conf = &e->conf, .nn = e->nn, .dns = e->dns, .path = q->path,
+			.done = checksum_ended, .ctx = q};
+		r = checksum_start(c);
+	}
+	if (r < 0) {
+		mem_free(c);
+		req_end(q, r);
+	}
+}
+
 static bool ends_writer(enum store_op op)
 {
 	return op == STORE_COMMIT || op == STORE_ABORT;
@@ -227,6 +269,21 @@ static bool ends_writer(enum store_op op)
 static bool is_writers(enum store_op op)
 {
 	return ends_writer(op) || op == STORE_APPEND || op == STORE_FLUSH;
+}
+
+/* What is not would get other names on its way, silently. */
+static bool is_utf8(const char *path)
+{
+	struct str rest = str_of(path);
+
+	while (rest.n) {
+		size_t n = str_utf8_length(rest);
+
+		if (!n)
+			return false;
+		rest = (struct str){rest.p + n, rest.n - n};
+	}
+	return true;
 }
 
 static char *absolute(const char *path)
@@ -245,6 +302,8 @@ static int req_prepare(struct hdfs_req *q)
 	/* A writer knows its path. */
 	if (is_writers(req->op))
 		return 0;
+	if (!is_utf8(req->path) || (renames && !is_utf8(req->to)))
+		return err_set(req->err, -EILSEQ, "names in HDFS are UTF-8, and this one is not");
 	q->path = absolute(req->path);
 	q->to = renames ? absolute(req->to) : NULL;
 	return q->path && (q->to || !renames) ? hdfs_engine_ready(q->engine) : -ENOMEM;
@@ -267,7 +326,7 @@ static void req_begin(struct task *t)
 	else if (names_can(op))
 		op_begin(q);
 	else if (op == STORE_CHECKSUM)
-		sum_begin(q);
+		checksum_begin(q);
 	else
 		req_end(q, -EOPNOTSUPP);
 }

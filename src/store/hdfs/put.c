@@ -318,6 +318,14 @@ static void put_commit(struct put *p)
 		put_close(p);
 }
 
+/* What was appended stays. Closed, the file is free for the next writer at once; else its lease must run out. */
+static void put_let_go(struct put *p, int r)
+{
+	if (r == 0)
+		p->writer->file = NULL;
+	put_give_up(p, 0);
+}
+
 static void put_step(struct put *p)
 {
 	struct put_writer *w = container_of(p->req->writer, struct put_writer, writer);
@@ -325,6 +333,8 @@ static void put_step(struct put *p)
 	p->writer = w;
 	if (p->req->op == STORE_COMMIT)
 		put_commit(p);
+	else if (p->req->op == STORE_ABORT && !w->temporary && w->writer.r == 0)
+		write_close(w->file, step_of(p, NULL, put_let_go));
 	else if (p->req->op == STORE_ABORT)
 		put_give_up(p, 0);
 	else if (w->writer.r < 0)

@@ -18,8 +18,14 @@ const struct place_kind place_kinds[] = {
 	{"ram without rename, virtual time", "ram-norename", "", .is_virtual = true, .no_rename = true},
 	{"ram with faults, virtual time", "ram", "#fault=delay:1s-30s,slow:0.1:60s,seed:5", .is_virtual = true},
 	{"ram with faults twice, real time", "ram", "#fault=delay:1us-100us&fault=delay:1us-100us,seed:2"},
+	{"hdfs, real time", "hdfs", "", .is_hdfs = true},
 };
-const size_t n_place_kinds = N_ELEMS(place_kinds);
+size_t n_place_kinds = N_ELEMS(place_kinds) - 1;
+
+static void __attribute__((constructor)) count_kinds(void)
+{
+	n_place_kinds += getenv("OLDDOG_TEST_HDFS") != NULL;
+}
 
 /* Not by mem_printf(): tests make that one fail. */
 static char *text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -59,6 +65,8 @@ struct place *place_open(const struct place_kind *kind)
 		p->folder = new_folder();
 	if (p->folder)
 		url = text("file://%s%s", p->folder, kind->filters);
+	else if (kind->is_hdfs)
+		url = text("%s/test-%d-%u%s", getenv("OLDDOG_TEST_HDFS"), (int)getpid(), n++, kind->filters);
 	else
 		url = text("%s:test%u/top%s", kind->scheme, n++, kind->filters);
 	r = store_open(url, &p->store, &p->path, &e);
@@ -79,6 +87,8 @@ void place_close(struct place *p)
 {
 	if (p->folder)
 		nftw(p->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (p->kind->is_hdfs)
+		store_remove_tree(p->store, p->path, NULL);
 	store_unref(p->store);
 	loop_free(p->loop);
 	mem_free(p->path);

@@ -8,10 +8,12 @@
 struct place_kind {
 	const char *name, *scheme, *filters;
 	bool is_virtual, no_rename;
+	bool is_hdfs;	/* names are UTF-8; what is read by an old version may be the old bytes, for a while */
 };
 
+/* The last is a real HDFS's, when OLDDOG_TEST_HDFS is the URL of a directory there. */
 extern const struct place_kind place_kinds[];
-extern const size_t n_place_kinds;
+extern size_t n_place_kinds;
 
 struct place {
 	const struct place_kind *kind;
