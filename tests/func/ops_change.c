@@ -39,7 +39,7 @@ static void settle(const char *path, const struct content *old, const struct con
 static int write_pieces(const char *path, struct store_writer *w, const struct piece *p, struct err *e)
 {
 	for (uint64_t at = 0; at < p->n;) {
-		uint64_t n = MIN(1 + (dice(2) ? CHUNK - 1 : log_uniform(CHUNK - 1)), p->n - at);
+		uint64_t most = 1 + (dice(2) ? CHUNK - 1 : log_uniform(CHUNK - 1)), n = MIN(most, p->n - at);
 		int r;
 
 		stream_fill(p->key, p->from + at, run.buf, n);

@@ -70,7 +70,8 @@ void op_read(struct shadow_file *f)
 
 	for (unsigned i = 0; i < n; i++) {
 		ranges[i].offset = dice(length + 1);
-		ranges[i].length = MIN(log_uniform(CHUNK / MAX_RANGES), length - ranges[i].offset);
+		ranges[i].length = log_uniform(CHUNK / MAX_RANGES);
+		ranges[i].length = MIN(ranges[i].length, length - ranges[i].offset);
 		if (ranges[i].length == 0)
 			ranges[i].length = 1;	/* past the end, when it is at the end */
 		ranges[i].buf = run.buf + used;

@@ -72,10 +72,12 @@ static const char *below(const char *path, const char *above)
 	return path + n + (path[n] == '/');
 }
 
-void shadow_remove(struct shadow *s, const char *path)
+void shadow_remove(struct shadow *s, const char *gone)
 {
+	AUTO_FREE char *path = mem_strdup(gone);
 	size_t kept = 0;
 
+	must(path != NULL);
 	for (size_t i = 0; i < s->files.n; i++)
 		if (below(s->files.ptr[i].path, path))
 			file_release(&s->files.ptr[i]);
@@ -84,8 +86,12 @@ void shadow_remove(struct shadow *s, const char *path)
 	s->files.n = kept;
 }
 
-void shadow_rename(struct shadow *s, const char *from, const char *to)
+void shadow_rename(struct shadow *s, const char *old, const char *to)
 {
+	/* What is given may be a path of the shadow's own, which is about to go. */
+	AUTO_FREE char *from = mem_strdup(old);
+
+	must(from != NULL);
 	shadow_remove(s, to);
 	for (size_t i = 0; i < s->files.n; i++) {
 		struct shadow_file *f = &s->files.ptr[i];

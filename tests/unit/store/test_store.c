@@ -272,7 +272,9 @@ static void listings_come_in_pages_in_bytewise_order(void **state)
 	assert_int_equal(list_all(p, "d", &n_pages), 0);
 	assert_int_equal(n_pages, 1);
 	for (unsigned i = 0; i < N_FILES; i++) {
-		snprintf(name, sizeof(name), "d/%c%u", (char)(i % 7 ? (p->kind->is_hdfs ? 'a' : 0x80) + i % 26 : '-'), i * 7919 % N_FILES);
+		char first = (char)((p->kind->is_hdfs ? 'a' : 0x80) + i % 26);
+
+		snprintf(name, sizeof(name), "d/%c%u", i % 7 ? first : '-', i * 7919 % N_FILES);
 		place_touch(p, name);
 	}
 	/* Deeper files are not the directory's own, and sort among its names. */
