@@ -95,7 +95,8 @@ class Io:
     def end(self, rc=0):
         """Lets it go on to its end; what it said on stderr."""
         code, out, err = self.process.wait(timeout=300)
-        self.counters = {words[1]: int(words[2]) for words in map(str.split, out.splitlines()) if words[0] == "counter"}
+        lines = [line.split() for line in out.splitlines()]
+        self.counters = {words[1].removeprefix("hdfs_"): int(words[2]) for words in lines if words[0] == "counter"}
         assert code == rc, f"exit {code}, expected {rc}: {err[-3000:]}"
         assert "DIFFERENCE" not in err, err
         return err
