@@ -48,12 +48,13 @@ struct hdfs_req {
 static void req_back(struct hdfs_req *q)
 {
 	struct store_req *outer = q->outer;
-	int r = q->r;
+	int r;
 
 	if (q->away != outer->loop)
 		loop_drop(outer->loop);
 	if (--q->n_away)
 		return;
+	r = q->r;
 	if (outer->op == STORE_OPEN_WRITER && r == 0)
 		outer->writer->spare = TAKE(q->spare);
 	mem_free(q->spare);
@@ -449,7 +450,7 @@ int hdfs_url_parse(const char *rest, char **ret_authority, char **ret_path, bool
 	struct str path = str_of(rest), authority = {"", 0};
 	AUTO_FREE char *host = NULL, *copy = NULL;
 
-	*ret_relative = path.n && path.p[0] != '/';
+	*ret_relative = !str_starts(path, "/");
 	if (str_starts(path, "//")) {
 		path = (struct str){path.p + 2, path.n - 2};
 		authority = str_split(&path, '/');
