@@ -272,9 +272,9 @@ static void listings_come_in_pages_in_bytewise_order(void **state)
 	assert_int_equal(list_all(p, "d", &n_pages), 0);
 	assert_int_equal(n_pages, 1);
 	for (unsigned i = 0; i < N_FILES; i++) {
-		char first = (char)((p->kind->is_hdfs ? 'a' : 0x80) + i % 26);
+		char letter = (char)((p->kind->is_hdfs ? 'a' : 0x80) + i % 26);
 
-		snprintf(name, sizeof(name), "d/%c%u", i % 7 ? first : '-', i * 7919 % N_FILES);
+		snprintf(name, sizeof(name), "d/%c%u", i % 7 ? letter : '-', i * 7919 % N_FILES);
 		place_touch(p, name);
 	}
 	/* Deeper files are not the directory's own, and sort among its names. */
