@@ -209,6 +209,7 @@ static void places_cover_the_bytes(void **state)
 	range.offset = 10;
 	assert_int_equal(place_run(p, &req, "f", NULL), 0);
 	assert_int_equal(req.places.n, 0);
+	store_places_release(&req.places);
 	assert_int_equal(place_run(p, &req, "missing", NULL), -ENOENT);
 }
 
