@@ -82,8 +82,8 @@ static const char *some_dir(void)
 	static char text[16];
 	unsigned i = (unsigned)dice(N_DIRS + 1);
 
-	snprintf(text, sizeof(text), i < N_DIRS ? "d%u" : "", i);
-	return i < N_DIRS && !shadow_find(&run.shadow, text) ? "" : text;
+	snprintf(text, sizeof(text), "d%u", i);
+	return i < N_DIRS && shadow_find(&run.shadow, text) ? text : "";
 }
 
 static const char *some_path(void)

@@ -190,7 +190,8 @@ static void an_operation_is_the_known_bytes(void **state)
 {
 	static const char known[] = "\0\x1c\x51\x44\x0a\x39" "\x0a\x2a\x0a\x1e" "\x0a\x11" "BP-1-10.0.0.1-500"
 		"\x10\x81\x80\x80\x80\x04" "\x18\xe9\x07\x20\0"
-		"\x12\x08\x0a\0\x12\0\x1a\0\x22\0" "\x12\x0b" "DFSClient_x\x10\0\x18\x80\x08\x20\x01\x2a\0";
+		"\x12\x08\x0a\0\x12\0\x1a\0\x22\0" "\x12\x0b"
+		"DFSClient_x\x10\0\x18\x80\x08\x20\x01\x2a\0";
 	Hdfs__ExtendedBlock block = HDFS__EXTENDED_BLOCK__INIT;
 	Hdfs__Token token = HDFS__TOKEN__INIT;
 	Hdfs__BaseHeader base = HDFS__BASE_HEADER__INIT;

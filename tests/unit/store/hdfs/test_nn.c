@@ -6,11 +6,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/clock.h"
 #include "fake_nn.h"
 #include "store/hdfs/nn.h"
@@ -18,7 +16,6 @@
 
 #define MAX_CALLS 400
 #define PORT 8020
-
 struct one {
 	struct nn_call call;
 	struct world *world;
