@@ -217,6 +217,7 @@ static void do_checksum(struct session *s, struct str message)
 	uint32_t crc;
 	size_t at, options;
 
+	buf_init(&m, 1 << 16);
 	assert_true(pb_next(&p));
 	base = pb_of(p.bytes.p, p.bytes.n);
 	assert_true(pb_next(&base));
@@ -228,7 +229,6 @@ static void do_checksum(struct session *s, struct str message)
 	}
 	assert_int_equal(rig_ref_of(base.bytes).n_bytes, r->n);
 	crc = htobe32(crc_of(CRC_C, 0, r->bytes, r->n));
-	buf_init(&m, 1 << 16);
 	buf_pb_u64(&m, 1, 0);
 	at = m.n;
 	buf_pb_u64(&m, 1, 512);
