@@ -78,8 +78,8 @@ def test_a_glob_that_the_shell_expanded_is_no_mistake(olddog, place):
 
 
 def test_a_store_that_is_not_built(olddog, place):
-    said = wrong(olddog, "plan", "hdfs://cluster/train", "-o", "p.plan")
-    assert said.count("hdfs://cluster/train") == 2 and "there is no store hdfs: here" in said
+    said = wrong(olddog, "plan", "s3://cluster/train", "-o", "p.plan")
+    assert said.count("s3://cluster/train") == 2 and "there is no store s3: here" in said
 
 
 # --- specs

@@ -18,7 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "wire/hadoop/hadoop.pb-c.h"
+#include <hadoop.pb-c.h>	/* made at build time */
 
 /*
  * The message that bytes hold, unknown fields kept; it lies in a, and so it is never freed by itself. NULL when it is none
