@@ -16,7 +16,7 @@
 #define EXIT_INTERRUPTED 130
 
 static struct {
-	bool dry, overwrite, preserve, json, verbose;
+	bool dry, overwrite, preserve, json, verbose, recursive;
 	uint64_t jobs, part_bytes;
 } opts = {.jobs = 8, .part_bytes = 256u << 20};
 
@@ -24,6 +24,7 @@ static const struct opt table[] = {
 	{"dry-run", 'n', OPT_FLAG, &opts.dry, NULL, "say for each file what would be done, and change nothing"},
 	{"overwrite", 0, OPT_FLAG, &opts.overwrite, NULL, "replace files that are there and differ, in place of refusing them"},
 	{"preserve", 'p', OPT_FLAG, &opts.preserve, NULL, "keep times and mode, and owner and group where that is allowed"},
+	{"recursive", 'r', OPT_FLAG, &opts.recursive, NULL, "nothing more: folders are copied whole in any case"},
 	{"verbose", 'v', OPT_FLAG, &opts.verbose, NULL, "a line for each file"},
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "the summary as an object"},
 	{"jobs", 'j', OPT_U64, &opts.jobs, "N", "files, or parts of large ones, at once (8)"},

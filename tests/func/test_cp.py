@@ -53,7 +53,7 @@ def test_a_tree_becomes_the_target_and_a_second_time_nothing(olddog, tree, tmp_p
     files = [v for v in want.values() if v is not None]
     assert got["copied"] == got["files"] == len(files) and got["bytes_copied"] == sum(map(len, files))
     assert got["failed"] == got["skipped"] == 0 and got["failures"] == []
-    again = summary(olddog, "--part-size", PART, tree, to)
+    again = summary(olddog, "-r", "--part-size", PART, tree, to)
     assert again["copied"] == 0 and again["skipped"] == len(files) and again["bytes_skipped"] == got["bytes_copied"]
     assert tree_of(to) == want
 

@@ -223,6 +223,7 @@ void hdfs_conf_release(struct hdfs_conf *c)
 	}
 	mem_free(c->authority);
 	mem_free(c->nameservice);
+	mem_free(c->origin);
 	mem_free(c->user);
 	mem_free(c->domain_socket);
 	*c = (struct hdfs_conf){0};

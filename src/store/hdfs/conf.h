@@ -21,6 +21,7 @@ struct hdfs_namenode {
 struct hdfs_conf {
 	char *authority;	/* of the URL: a nameservice, or host:port */
 	char *nameservice;	/* "" when the authority is an address */
+	char *origin;		/* words: where the NameNodes' names come from, for when they are not known; NULL: none */
 	unsigned n_namenodes;
 	struct hdfs_namenode namenodes[HDFS_MAX_NAMENODES];
 	bool observer_reads, random_order;

@@ -69,7 +69,7 @@ static int add_resolved(struct hdfs_conf *c, struct str id, const struct hdfs_ad
 	int r = getaddrinfo(named->host, NULL, &hints, &list);
 
 	if (r != 0)
-		return err_set(e, -ENOENT, "%s, a NameNode of %s, is to be resolved: %s", named->host, c->nameservice,
+		return err_set(e, -EHOSTUNREACH, "%s, a NameNode of %s, is to be resolved: %s", named->host, c->nameservice,
 			gai_strerror(r));
 	for (const struct addrinfo *a = list; a && r == 0; a = a->ai_next) {
 		struct hdfs_address address = {.port = named->port};
@@ -276,7 +276,7 @@ static int set_user(struct hdfs_conf *c, struct err *e)
 
 	if (!name || !*name) {
 		if (getpwuid_r(geteuid(), &pw, space, sizeof(space), &found) != 0 || !found)
-			return err_set(e, -ENOENT, "user %u has no name here; set HADOOP_USER_NAME to the one to be in HDFS",
+			return err_set(e, -EACCES, "user %u has no name here; set HADOOP_USER_NAME to the one to be in HDFS",
 				(unsigned)geteuid());
 		name = pw.pw_name;
 	}
@@ -292,6 +292,21 @@ static int check_authentication(struct site *site, struct err *e)
 		return 0;
 	return err_set(e, -EOPNOTSUPP, "hadoop.security.authentication is %.100s at this site (%s): that is not built yet, only "
 		"simple", how, site_dir(site));
+}
+
+/* What a name that is not known was taken for, and where it was looked for. */
+static int set_origin(struct site *site, struct hdfs_conf *c)
+{
+	const char *dir = site_dir(site), *list = site_get(site, "dfs.nameservices");
+
+	if (*c->nameservice)
+		c->origin = mem_printf("%s of %.100s has it", c->nameservice, *dir ? dir : "the configuration");
+	else if (*dir)
+		c->origin = mem_printf("and no nameservice either in %.100s, which has %.80s: check the URL, or HADOOP_CONF_DIR", dir, list && *list ? list : "none");
+	else
+		c->origin = mem_strdup("and no configuration was found that could have a nameservice of that name: "
+			"set HADOOP_CONF_DIR");
+	return c->origin ? 0 : -ENOMEM;
 }
 
 static int find_names(struct site *site, const char *authority, struct hdfs_conf *c, struct err *e)
@@ -310,7 +325,8 @@ static int find_names(struct site *site, const char *authority, struct hdfs_conf
 	c->authority = mem_strdup(authority);
 	if (!c->authority)
 		return -ENOMEM;
-	return is_nameservice(site, authority) ? set_nameservice(site, c, authority, e) : set_address(site, c, authority, e);
+	r = is_nameservice(site, authority) ? set_nameservice(site, c, authority, e) : set_address(site, c, authority, e);
+	return r < 0 ? r : set_origin(site, c);
 }
 
 int hdfs_conf_names(struct site *site, const char *authority, struct hdfs_conf *c, struct err *e)

@@ -399,17 +399,32 @@ static int host_connect(struct nn_host *h, struct conn *conn)
 	return rpc_new(conn, &conf, &h->rpc);
 }
 
+/* -ENOENT would be told of the path that was asked for: it is there or not, for all that is known. */
+static int refused_dial(struct nn_host *h, int r)
+{
+	const char *origin = h->nn->conf->origin;
+
+	if (r != -ENOENT) {
+		snprintf(h->said, sizeof(h->said), "%s", r == -EAGAIN ? "the name service does not answer" : err_text(r));
+		return r;
+	}
+	snprintf(h->said, sizeof(h->said), "no such host%s%s", origin ? "; " : "", origin ? origin : "");
+	return -EHOSTUNREACH;
+}
+
 static void on_dialled(struct dial *d, int r, struct conn *conn)
 {
 	struct nn_host *h = d->ctx;
+	enum nn_fault fault;
 	struct list now, *e;
 
 	h->dialling = false;
 	if (r == 0)
 		r = host_connect(h, conn);
 	h->n_failed = r < 0 ? h->n_failed + 1 : 0;
+	fault = fault_of_dial(r);
 	if (r < 0)
-		snprintf(h->said, sizeof(h->said), "%s", r == -ENOENT ? "no such host" : err_text(r));
+		r = refused_dial(h, r);
 	list_init(&now);
 	while ((e = list_pop(&h->waiting)))
 		list_add(&now, e);
@@ -417,7 +432,7 @@ static void on_dialled(struct dial *d, int r, struct conn *conn)
 		struct nn_call *call = container_of(e, struct nn_call, list);
 
 		if (r < 0)
-			call_fault(call, fault_of_dial(r), r);
+			call_fault(call, fault, r);
 		else
 			call_send(h, call);
 	}

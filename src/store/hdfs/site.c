@@ -211,7 +211,7 @@ static int folder_of(const char *dir, char **ret, struct err *e)
 	AUTO_FREE char *below = home && *home ? mem_printf("%s/etc/hadoop", home) : NULL;
 
 	if (named && *named && !is_folder(named))
-		return err_set(e, -ENOENT, "%s%.300s is no folder; it is to hold core-site.xml and hdfs-site.xml",
+		return err_set(e, -EINVAL, "%s%.300s is no folder; it is to hold core-site.xml and hdfs-site.xml",
 			dir ? "" : "HADOOP_CONF_DIR: ", named);
 	if (!named || !*named)
 		named = below && is_folder(below) ? below : is_folder("/etc/hadoop/conf") ? "/etc/hadoop/conf" : "";

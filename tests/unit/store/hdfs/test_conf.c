@@ -69,6 +69,7 @@ static void without_a_site_there_are_defaults(void **state)
 	assert_int_equal(c.n_namenodes, 1);
 	assert_string_equal(c.authority, "host:9000");
 	assert_string_equal(c.nameservice, "");
+	assert_non_null(strstr(c.origin, "set HADOOP_CONF_DIR"));
 	assert_null(c.domain_socket);
 	assert_true(!c.observer_reads && !c.random_order && !c.short_circuit && !c.use_hostnames && c.replace_datanode);
 	assert_true(c.failover_max_attempts == 15 && c.failover_base_ms == 500 && c.failover_max_ms == 15000);
