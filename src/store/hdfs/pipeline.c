@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/hdfs/pipeline.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -40,7 +41,7 @@ int pipeline_init(struct pipeline *p)
 
 	p->in = mem_alloc(PIPELINE_IN_BYTES);
 	buf_init(&p->out, MESSAGE_MAX);
-	p->acked_seqno = -1;
+	p->acked_seqno = p->beat_behind = -1;
 	timer_init(&p->timer, p->loop, fire);
 	r = p->in ? timer_reserve(&p->timer) : -ENOMEM;
 	if (r < 0)
@@ -71,7 +72,8 @@ static void fail(struct pipeline *p, int bad, int r)
 
 static bool outstanding(const struct pipeline *p)
 {
-	return !p->is_up || p->beating || p->n_slot_sent || p->n_out_sent < p->out.n || !list_empty(&p->packets->sent);
+	return !p->is_up || p->beating || p->n_slot_sent || p->n_out_sent < p->out.n || p->r < 0 ||
+		!list_empty(&p->packets->sent);
 }
 
 static uint64_t patience_ns(const struct pipeline *p)
@@ -196,11 +198,12 @@ static void send_more(struct pipeline *p)
 	r = send_out(p);
 	if (r > 0)
 		r = send_packets(p);
-	if (r < 0) {
+	if (r == -EPIPE) {
 		/* What it still had to say may name the node that failed: that comes first, if it comes. */
 		p->r = r;
 		p->kicked = false;
-		want(p, CONN_READ);
+	} else if (r < 0) {
+		fail(p, -1, r);
 		return;
 	}
 	want(p, CONN_READ | (r == 0 ? CONN_WRITE : 0u));
@@ -222,6 +225,7 @@ void pipeline_kick(struct pipeline *p)
 static void beat(struct pipeline *p)
 {
 	const struct packet pk = {.seqno = PACKET_HEARTBEAT};
+	const struct list *sent = &p->packets->sent;
 	uint8_t head[PACKET_LENGTHS + PACKET_HEADER_MAX];
 	unsigned n = packet_put(&pk, head);
 
@@ -232,6 +236,7 @@ static void beat(struct pipeline *p)
 	if (buf_add(&p->out, head, n) < 0)
 		return;
 	p->beating = true;
+	p->beat_behind = list_empty(sent) ? p->acked_seqno : container_of(sent->prev, struct slot, list)->packet.seqno;
 }
 
 /* Receiving. */
@@ -264,8 +269,12 @@ static int ack_matches(struct pipeline *p, const struct write_ack *a)
 		err_set(&p->err, -EIO, "node %d of %u said status %u", a->bad, p->n_nodes, a->status);
 		return -EIO;
 	}
-	if (a->seqno == PACKET_HEARTBEAT)
+	if (a->seqno == PACKET_HEARTBEAT && p->acked_seqno >= p->beat_behind)
 		return 0;
+	/* Nodes answer in order: the packet's own answer is lost, and with heartbeats answered nobody would ever miss it. */
+	if (a->seqno == PACKET_HEARTBEAT)
+		return err_set(&p->err, E_PROTOCOL, "a heartbeat sent behind packet %lld was answered, and that packet was not",
+			(long long)p->beat_behind);
 	if (!s || a->seqno != s->packet.seqno || a->n_replies != p->n_nodes)
 		return err_set(&p->err, E_PROTOCOL, "an acknowledgement of packet %lld by %u nodes came, but %lld by %u was due",
 			(long long)a->seqno, a->n_replies, s ? (long long)s->packet.seqno : -1, p->n_nodes);

@@ -257,8 +257,7 @@ static void put_bytes(struct put *p, int r)
 /* Whether create() has surely not happened: then there is nothing to tidy up. */
 static bool is_refusal(int r)
 {
-	return r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOTDIR || r == -EDQUOT || r == -EROFS || r == -EINVAL ||
-		r == -ENOMEM;
+	return r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOTDIR || r == -EDQUOT || r == -EROFS || r == -EINVAL;
 }
 
 static void put_opened(struct put *p, int r)

@@ -19,14 +19,31 @@ static void give_block_back(struct write_file *f)
 	write_file_call_go(f);
 }
 
-static void let_go(struct write_file *f)
+static void recover(struct write_file *f)
 {
 	f->letting_go = true;
-	if (f->has_block)
-		put_recover_lease(write_file_call(f, "recoverLease", NN_IDEMPOTENT, answered), &f->name);
+	put_recover_lease(write_file_call(f, "recoverLease", NN_IDEMPOTENT, answered), &f->name);
+	write_file_call_go(f);
+}
+
+/* The NameNode may count a block that was never heard of here; a new file goes away with its lease. */
+static void completed(struct write_file *f, int r, struct str answer)
+{
+	if (f->how.append && (r < 0 || !message_number(answer, 1, 0)))
+		recover(f);
 	else
-		put_complete(write_file_call(f, "complete", NN_IDEMPOTENT, answered), &f->name,
-			f->has_previous ? &f->previous : NULL);
+		abort_go(f);
+}
+
+static void let_go(struct write_file *f)
+{
+	if (f->has_block) {
+		recover(f);
+		return;
+	}
+	f->letting_go = true;
+	put_complete(write_file_call(f, "complete", NN_IDEMPOTENT, completed), &f->name,
+		f->has_previous ? &f->previous : NULL);
 	write_file_call_go(f);
 }
 

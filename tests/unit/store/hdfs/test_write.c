@@ -23,7 +23,7 @@ struct writer {
 	struct write_file *file;
 	struct write_step step;
 	struct err err;
-	bool done;
+	bool done, appends;
 	int r;
 	uint64_t n;	/* written */
 };
@@ -56,6 +56,7 @@ static int w_open(struct writer *w, bool append)
 {
 	struct store_how how = {.append = append};
 
+	w->appends = append;
 	write_open(w->g->writes, step_of(w), "/a", &how);
 	wait(w);
 	if (w->r == 0)
@@ -66,13 +67,14 @@ static int w_open(struct writer *w, bool append)
 /* The caller's memory is its own again when the step is done. */
 static int w_bytes(struct writer *w, uint64_t n)
 {
-	uint8_t *copy = mem_dup(shadow + w->n, n);
+	uint8_t *copy = malloc(n + 1);
 
 	assert_non_null(copy);
+	memcpy(copy, shadow + w->n, n);
 	write_bytes(w->file, step_of(w), copy, n);
 	wait(w);
 	memset(copy, 0xee, n);
-	mem_free(copy);
+	free(copy);
 	if (w->r == 0)
 		w->n += n;
 	return w->r;
@@ -90,7 +92,9 @@ static int w_flush(struct writer *w, bool disk)
 static int w_close(struct writer *w)
 {
 	write_close(w->file, step_of(w));
-	return wait(w);
+	if (wait(w) == 0)
+		w->file = NULL;
+	return w->r;
 }
 
 static void w_abort(struct writer *w)
@@ -358,6 +362,72 @@ static void random_schedules(void **state)
 	assert_true(seed || n_closed * 2 > n);
 }
 
+enum trouble { NO_TROUBLE, APPENDS, NO_SET_UP, PACKET_LOST, N_TROUBLES };
+
+static struct rig *rig_in(enum trouble trouble)
+{
+	static struct rig g;
+
+	rig_init(&g, 7, 3, 8192, 4096);
+	g.faults.setup_ppm = trouble == NO_SET_UP ? 1000000 : 0;
+	g.faults.packet_ppm = trouble == PACKET_LOST ? 300000 : 0;
+	g.faults.max_failures = 1;
+	return &g;
+}
+
+/* A file's life; how it ended. */
+static int live(struct writer *w, bool appends)
+{
+	int r = w_open(w, false);
+
+	if (r == 0)
+		r = w_bytes(w, 5000);
+	if (r == 0)
+		r = w_flush(w, true);
+	if (r == 0 && appends)
+		r = w_close(w);
+	if (r == 0 && appends)
+		r = w_open(w, true);
+	if (r == 0)
+		r = w_bytes(w, 9000);
+	return r < 0 ? r : w_close(w);
+}
+
+/* Whether the nth allocation was made, and failed. */
+static bool writes_without(uint64_t nth, enum trouble trouble, unsigned *n_told)
+{
+	struct rig *g = rig_in(trouble);
+	struct writer w = {.g = g};
+	bool failed;
+	int r;
+
+	mem_fail_nth(nth);
+	r = live(&w, trouble == APPENDS);
+	failed = mem_failed();
+	mem_fail_nth(0);
+	assert_true(r == 0 || failed);
+	*n_told += r < 0;
+	if (r == 0)
+		rig_check(g, shadow, 14000, true);
+	if (w.file)
+		w_abort(&w);
+	/* Of a new file it goes with the file, which is removed. */
+	assert_true(!w.file || !w.appends || !g->open || g->recovered);
+	rig_release(g);
+	return failed;
+}
+
+static void short_of_memory_a_file_is_whole_or_told(void **state)
+{
+	for (enum trouble trouble = NO_TROUBLE; trouble < N_TROUBLES; trouble++) {
+		unsigned n_told = 0;
+
+		for (uint64_t nth = 1; writes_without(nth, trouble, &n_told); nth++)
+			;
+		assert_true(n_told > 5);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +437,7 @@ int main(void)
 		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
 		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),
 		cmocka_unit_test(a_checksum_is_joined_of_those_of_blocks),
+		cmocka_unit_test(short_of_memory_a_file_is_whole_or_told),
 		cmocka_unit_test(random_schedules),
 	};
 

@@ -49,8 +49,8 @@ struct rig_block {
 	bool abandoned;
 };
 
-/* How a node may fail in the middle. */
-enum rig_harm { HARM_ERROR, HARM_CLOSE, HARM_STALL, HARM_BAD_ACK, HARM_LOST_ACK, HARM_RESTART, N_HARMS };
+/* How a node may fail in the middle. HARM_MUTE: it never acknowledges the packet, and goes on with all else. */
+enum rig_harm { HARM_ERROR, HARM_CLOSE, HARM_STALL, HARM_BAD_ACK, HARM_LOST_ACK, HARM_RESTART, HARM_MUTE, N_HARMS };
 
 struct rig {
 	struct loop *loop;
@@ -80,6 +80,8 @@ extern struct rig *rig;
 
 void rig_init(struct rig *g, uint64_t seed, unsigned replication, uint64_t block_bytes, uint32_t packet_bytes);
 void rig_release(struct rig *g);
+/* Also when a test lets an allocation fail. */
+void rig_timer_set(struct timer *t, uint64_t at_ns);
 uint32_t rig_draw(struct rig *g);
 unsigned rig_below(struct rig *g, unsigned n);
 bool rig_happens(struct rig *g, uint32_t ppm);
