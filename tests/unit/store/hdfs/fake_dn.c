@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/list.h"
@@ -41,7 +42,7 @@ static void link_close(struct link *l)
 	conn_close(l->conn);
 	buf_release(&l->in);
 	buf_release(&l->out);
-	mem_free(l);
+	free(l);
 }
 
 static struct fake_replica *find(struct fake_dn *dn, uint64_t id)
@@ -110,10 +111,15 @@ static void put_packet(struct link *l, const struct fake_replica *r, uint64_t at
 	uint32_t chunk = l->dn->chunk_bytes, n_sums = l->dn->kind == CRC_NONE ? 0 : (n + chunk - 1) / chunk * 4;
 	struct packet pk = {.offset = at, .seqno = seqno, .n_data = n, .n_sums = n_sums, .last = n == 0};
 
+	uint8_t *sums;
+
 	buf_add(&l->out, head, packet_put(&pk, head));
-	if (n_sums)
-		crc_fill(l->dn->kind, chunk, r->bytes + at, n, buf_grow(&l->out, n_sums));
-	buf_add(&l->out, r->bytes + at, n);
+	sums = n_sums ? buf_grow(&l->out, n_sums) : NULL;
+	if (sums)
+		crc_fill(l->dn->kind, chunk, r->bytes + at, n, sums);
+	/* Short of memory: the link ends. */
+	if (buf_add(&l->out, r->bytes + at, n) < 0)
+		return;
 	if (r->bad_at >= (int64_t)at && r->bad_at < (int64_t)(at + n))
 		l->out.ptr[l->out.n - n + ((uint64_t)r->bad_at - at)] ^= 0x10;
 }
@@ -178,6 +184,8 @@ static int64_t on_bytes(struct link *l)
 
 static int link_send(struct link *l)
 {
+	if (l->out.r < 0)
+		return l->out.r;
 	while (l->out_at < l->out.n) {
 		ssize_t n = conn_send(l->conn, l->out.ptr + l->out_at, l->out.n - l->out_at, NULL, 0);
 
@@ -234,7 +242,7 @@ static void link_wake(struct link *l)
 static void on_accept(void *ctx, struct conn *conn)
 {
 	struct fake_dn *dn = ctx;
-	struct link *l = mem_zalloc(sizeof(*l));
+	struct link *l = calloc(1, sizeof(*l));
 
 	assert(l);
 	l->dn = dn;

@@ -234,7 +234,7 @@ static void on_done(struct read_job *job, int r)
 	w->r = r;
 }
 
-void call_start(struct world *w, struct call *c, unsigned n, bool versioned)
+void call_prepare(struct world *w, struct call *c, unsigned n, bool versioned)
 {
 	c->file = file_of(&w->file);
 	c->job = (struct read_job){.path = "/f", .file = versioned ? &c->file : NULL, .ranges = c->ranges, .n_ranges = n,
@@ -243,9 +243,22 @@ void call_start(struct world *w, struct call *c, unsigned n, bool versioned)
 		c->ranges[i].buf = mem_alloc(c->ranges[i].length + 1);
 		memset(c->ranges[i].buf, 0xee, c->ranges[i].length);
 	}
+}
+
+void call_start(struct world *w, struct call *c, unsigned n, bool versioned)
+{
+	call_prepare(w, c, n, versioned);
 	w->done = false;
 	read_start(w->reads, &c->job);
 	assert_false(w->done);
+}
+
+int call_run(struct world *w, struct call *c)
+{
+	w->done = false;
+	read_start(w->reads, &c->job);
+	assert_int_equal(loop_run_until(w->loop, &w->done), 0);
+	return w->r;
 }
 
 /* What is done is right; what is not has a reason. Bytes done in all. */

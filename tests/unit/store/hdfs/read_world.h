@@ -61,6 +61,10 @@ void world_free(struct world *w);
 void put_replica(struct world *w, unsigned node, unsigned block, uint64_t n, int64_t bad_at);
 void world_file(struct world *w, uint64_t length, uint64_t block_bytes, unsigned n_replicas);
 /* Ranges get memory; versioned: the file is named by its version. */
+void call_prepare(struct world *w, struct call *c, unsigned n, bool versioned);
+/* What was prepared, to its end. */
+int call_run(struct world *w, struct call *c);
+/* The same, begun. */
 void call_start(struct world *w, struct call *c, unsigned n, bool versioned);
 /* What is done is right; what is not has a reason. Bytes done in all. */
 uint64_t call_check(struct world *w, struct call *c);

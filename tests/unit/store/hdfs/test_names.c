@@ -523,6 +523,76 @@ static void rubbish_is_an_error_of_the_protocol(void **state)
 	world_free(w);
 }
 
+/* Memory. */
+
+static void say_what_fits(struct world *w, const struct fake_call *call, struct fake_answer *a)
+{
+	size_t at = a->body.n;
+
+	if (strcmp(call->method, "getFileInfo") == 0)
+		say_file(w, call, a);
+	else if (strcmp(call->method, "getListing") == 0)
+		say_page(w, call, a);
+	else if (strcmp(call->method, "getXAttrs") == 0 || strcmp(call->method, "listXAttrs") == 0)
+		say_attributes(w, call, a);
+	else if (strcmp(call->method, "getFsStats") == 0 || strcmp(call->method, "getContentSummary") == 0)
+		say_numbers(w, call, a);
+	else if (strcmp(call->method, "getServerDefaults") == 0)
+		buf_pb_u64(&a->body, 7, 60);
+	else
+		say_true(w, call, a);
+	if (strcmp(call->method, "getServerDefaults") == 0)
+		buf_pb_delimit(&a->body, 1, at);
+}
+
+/* One operation with all that it may need, in a world of its own, where the nth allocation fails; 0: none. */
+static int operate_without(uint64_t nth, enum store_op op, bool *ret_failed)
+{
+	struct store_set set = {.owner = "bob", .mtime_ns = 1700000000123456789, .replication = 2, .mode = 0700};
+	const char *paths[] = {"d/x", "d/y"};
+	struct store_range range = {.length = 10};
+	struct world *w = world_new();
+	int r;
+
+	w->answer = say_what_fits;
+	w->req.set = &set;
+	w->req.paths = paths;
+	w->req.n_paths = 2;
+	w->req.ranges = &range;
+	w->req.n_ranges = 1;
+	if (op != STORE_XATTR_LIST)
+		w->req.xattr = (struct store_xattr){.name = "user.one", .value = (void *)"v", .n = 1};
+	mem_fail_nth(nth);
+	r = operate(w, op, "/d/a", "/d/b");
+	*ret_failed = mem_failed();
+	mem_fail_nth(0);
+	if (r == 0 && (op == STORE_XATTR_GET || op == STORE_XATTR_LIST))
+		mem_free(w->req.xattr.value);
+	world_free(w);
+	return r;
+}
+
+static void short_of_memory_a_call_is_right_or_told(void **state)
+{
+	for (enum store_op op = STORE_READ; op <= STORE_ABORT; op++) {
+		unsigned n_told = 0;
+		bool failed = true;
+		int whole;
+
+		if (!names_can(op))
+			continue;
+		whole = operate_without(0, op, &failed);
+		failed = true;
+		for (uint64_t nth = 1; failed; nth++) {
+			int r = operate_without(nth, op, &failed);
+
+			assert_true(r == whole || (failed && r == -ENOMEM));
+			n_told += r == -ENOMEM;
+		}
+		assert_true(whole < 0 || n_told > 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -540,6 +610,7 @@ int main(void)
 		cmocka_unit_test(space_and_summaries_are_numbers),
 		cmocka_unit_test(refusals_have_the_servers_words),
 		cmocka_unit_test(rubbish_is_an_error_of_the_protocol),
+		cmocka_unit_test(short_of_memory_a_call_is_right_or_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

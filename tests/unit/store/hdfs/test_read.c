@@ -213,6 +213,74 @@ static void a_read_can_be_cancelled_at_any_moment(void **state)
 	}
 }
 
+/* -- Memory ------------------------------------------------------------------------------------------------------- */
+
+enum trouble { NO_TROUBLE, GROWS, NODE_IS_DEAD, REPLICA_IS_BAD, NODE_IS_SLOW, REPLICAS_MOVED, N_TROUBLES };
+
+static struct world *world_in(enum trouble trouble)
+{
+	struct world *w = world_new();
+
+	world_file(w, 900000, 300000, 2);
+	if (trouble == NODE_IS_DEAD)
+		fake_dn_kill(w->dn[0]);
+	if (trouble == REPLICA_IS_BAD)
+		put_replica(w, 0, 0, 300000, 100000);
+	if (trouble == NODE_IS_SLOW)
+		fake_dn_stop(w->dn[1], true);
+	w->file.growing = trouble == GROWS;
+	return w;
+}
+
+/* Both replicas of the first block are where the reader does not look yet. */
+static void move_replicas(struct world *w)
+{
+	fake_dn_remove(w->dn[0], w->file.ids[0]);
+	fake_dn_remove(w->dn[1], w->file.ids[0]);
+	put_replica(w, 2, 0, 300000, -1);
+	w->file.nodes[0] = 4;
+}
+
+/* Whether the nth allocation was made, and failed. */
+static bool reads_without(uint64_t nth, enum trouble trouble, bool versioned, unsigned *n_told)
+{
+	struct call c = {.ranges = {{.offset = 0, .length = 500000}, {.offset = 100, .length = 100000},
+		{.offset = 700000, .length = 200000}}};
+	struct world *w = world_in(trouble);
+	bool failed;
+	int r;
+
+	if (trouble == REPLICAS_MOVED) {
+		assert_int_equal(read_all(w, versioned), 0);
+		move_replicas(w);
+	}
+	call_prepare(w, &c, 3, versioned);
+	mem_fail_nth(nth);
+	r = call_run(w, &c);
+	failed = mem_failed();
+	mem_fail_nth(0);
+	assert_true(r == 0 || r == -ENOMEM || c.err.words[0]);
+	*n_told += r < 0;
+	call_check(w, &c);
+	/* And nothing is left in the way of the next. */
+	fake_dn_stop(w->dn[1], false);
+	assert_int_equal(read_all(w, versioned), 0);
+	world_free(w);
+	return failed;
+}
+
+static void short_of_memory_a_read_is_right_or_told(void **state)
+{
+	for (enum trouble trouble = NO_TROUBLE; trouble < N_TROUBLES; trouble++) {
+		unsigned n_told = 0;
+
+		/* What grows has another version each time. */
+		for (uint64_t nth = 1; reads_without(nth, trouble, trouble != GROWS, &n_told); nth++)
+			;
+		assert_true(n_told > 5);
+	}
+}
+
 /* -- Random schedules --------------------------------------------------------------------------------------------- */
 
 static unsigned n_schedules(void)
@@ -375,6 +443,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_grows_is_read_as_far_as_it_can_be_seen),
 		cmocka_unit_test(a_node_that_stops_is_outrun_by_another),
 		cmocka_unit_test(a_read_can_be_cancelled_at_any_moment),
+		cmocka_unit_test(short_of_memory_a_read_is_right_or_told),
 		cmocka_unit_test(under_faults_every_byte_is_right_or_an_error),
 	};
 
