@@ -302,7 +302,8 @@ static int set_origin(struct site *site, struct hdfs_conf *c)
 	if (*c->nameservice)
 		c->origin = mem_printf("%s of %.100s has it", c->nameservice, *dir ? dir : "the configuration");
 	else if (*dir)
-		c->origin = mem_printf("and no nameservice either in %.100s, which has %.80s: check the URL, or HADOOP_CONF_DIR", dir, list && *list ? list : "none");
+		c->origin = mem_printf("and no nameservice either in %.100s, which has %.80s: check the URL, or"
+			" HADOOP_CONF_DIR", dir, list && *list ? list : "none");
 	else
 		c->origin = mem_strdup("and no configuration was found that could have a nameservice of that name: "
 			"set HADOOP_CONF_DIR");
