@@ -124,6 +124,15 @@ static bool is_disabled(const struct local *l, uint16_t port)
 	return false;
 }
 
+/*
+ * Whether a failure says that all of the node's replicas are better asked for elsewhere: not a block that it cannot give, a
+ * queue that was full just then, nor what this process is short of.
+ */
+static bool is_of_node(int code)
+{
+	return code != -EREMOTEIO && code != -EAGAIN && code != -ENOMEM && code != -EMFILE && code != -ENFILE;
+}
+
 /* In the place of its own, or of the one that ends first. */
 static void disable(struct local *l, uint16_t port)
 {
@@ -356,8 +365,7 @@ static void replica_ready(struct conn *c, unsigned can, void *ctx)
 		r = replica_receive(k);
 	if (r == 1)
 		return;
-	/* One that says no to everything is not asked for a while; a block that it cannot give says nothing of others. */
-	if (r < 0 && r != -EREMOTEIO)
+	if (r < 0 && is_of_node(r))
 		disable(k->local, k->port);
 	replica_answered(k, r);
 }
@@ -452,7 +460,7 @@ static int replica_make(struct local *l, struct local_read *r, struct kept_repli
 		return -ENOMEM;
 	code = k->pool ? replica_ask(k, r) : -ENOMEM;
 	if (code < 0) {
-		if (code != -ENOMEM)
+		if (is_of_node(code))
 			disable(l, k->port);
 		replica_drop(k);
 		return code;
