@@ -221,7 +221,8 @@ static void lookup_asked(struct rpc_ask *ask, int r)
 		lookup_end(u, -ECANCELED);
 		return;
 	}
-	if (r < 0 || !told || p.rd.bad) {
+	/* One that says what cannot be is asked no more than one that says nothing. */
+	if (r < 0 || !told || p.rd.bad || visible > INT64_MAX - u->stretch->file_bytes) {
 		lookup_ask_last(u, last);
 		return;
 	}

@@ -264,6 +264,9 @@ static void work_located(struct lookup *u, int r)
 	if (r == 0 && w->at == before && w->planned == planned)
 		r = err_set(&u->err, E_PROTOCOL, "the NameNode knows no block for byte %llu",
 			(unsigned long long)(w->job->ranges[w->order[w->at]].offset + planned));
+	if (r == 0 && w->at < w->n && !w->job->file)
+		r = err_set(&u->err, E_PROTOCOL, "the NameNode told locations of a part only, and the rest may be of another "
+			"file by now");
 	stretch_unref(TAKE(u->stretch));
 	if (r < 0) {
 		if (!u->err.code)
@@ -282,11 +285,10 @@ static void work_located(struct lookup *u, int r)
 
 static void work_look(struct work *w)
 {
-	const struct store_range *g = &w->job->ranges[w->order[w->at]], *last = &w->job->ranges[w->order[w->n - 1]];
-	uint64_t offset = g->offset + w->planned;
+	uint64_t offset = w->job->ranges[w->order[w->at]].offset + w->planned;
 
-	w->lookup = (struct lookup){.path = w->job->path, .file = w->job->file, .offset = offset,
-		.length = MAX(last->offset + last->length, offset + 1) - offset, .done = work_located};
+	w->lookup = (struct lookup){.path = w->job->path, .file = w->job->file, .offset = offset, .length = w->end - offset,
+		.done = work_located};
 	w->looking = true;
 	lookup_start(w->reads->locator, &w->lookup);
 }
@@ -313,8 +315,10 @@ static struct work *work_new(struct reads *r, struct read_job *job)
 	if (!w->order)
 		return NULL;
 	for (unsigned i = 0; i < job->n_ranges; i++)
-		if (job->ranges[i].length)
+		if (job->ranges[i].length) {
 			w->order[w->n++] = i;
+			w->end = MAX(w->end, job->ranges[i].offset + job->ranges[i].length);
+		}
 	qsort_r(w->order, w->n, sizeof(*w->order), by_offset, job->ranges);
 	return TAKE(w);
 }

@@ -65,6 +65,7 @@ struct work {
 	uint32_t *order;		/* the ranges by offset; none is empty */
 	unsigned n, at;			/* ranges planned so far */
 	uint64_t planned;		/* bytes of the next one */
+	uint64_t end;			/* of the range that goes farthest */
 	struct lookup lookup;
 	bool begun, looking, planned_all, cancelled;
 	unsigned n_pieces;

@@ -141,7 +141,7 @@ static void on_ipc(void *ctx, const struct fake_call *call, struct fake_answer *
 	struct world *w = ctx;
 
 	assert_string_equal(call->method, "getReplicaVisibleLength");
-	buf_pb_u64(&a->body, 1, block_length(&w->file, w->file.n_blocks - 1));
+	buf_pb_u64(&a->body, 1, w->visible ? w->visible : block_length(&w->file, w->file.n_blocks - 1));
 }
 
 /* -- The world ---------------------------------------------------------------------------------------------------- */
@@ -202,6 +202,7 @@ void world_file(struct world *w, uint64_t length, uint64_t block_bytes, unsigned
 	struct file *f = &w->file;
 
 	*f = (struct file){.id = 16386, .mtime_ms = 1000, .length = length, .block_bytes = block_bytes};
+	w->n_files++;
 	f->n_blocks = (unsigned)((length + block_bytes - 1) / block_bytes);
 	assert_true(f->n_blocks <= MAX_BLOCKS);
 	f->bytes = mem_alloc(length + 1);
@@ -209,7 +210,7 @@ void world_file(struct world *w, uint64_t length, uint64_t block_bytes, unsigned
 		f->bytes[i] = (uint8_t)(i * 2654435761u >> 13);
 	for (unsigned i = 0; i < f->n_blocks; i++) {
 		/* Far from each other: a bit that flips in a question must not name another block. */
-		f->ids[i] = (i + 1) * 0x123456789abcdull;
+		f->ids[i] = (w->n_files * MAX_BLOCKS + i + 1) * 0x123456789abcdull;
 		for (unsigned k = 0; k < n_replicas; k++) {
 			f->nodes[i] |= 1u << ((i + k) % N_NODES);
 			put_replica(w, (i + k) % N_NODES, i, block_length(f, i), -1);

@@ -41,7 +41,8 @@ struct world {
 	struct dn_pool *dns;
 	struct reads *reads;
 	struct file file;
-	unsigned n_lookups, n_reports;
+	uint64_t visible;		/* DataNodes say of the last block of a file that grows; 0: what is right */
+	unsigned n_files, n_lookups, n_reports;
 	bool done;
 	int r;
 };

@@ -143,6 +143,60 @@ static void another_version_is_stale_and_one_that_is_gone_is_gone(void **state)
 	world_free(w);
 }
 
+/* Another file in place of the first one, on the same nodes; those of its blocks that `gone` has are not there any more. */
+static struct file replace_file(struct world *w, unsigned gone)
+{
+	struct file old = w->file;
+
+	world_file(w, old.length, old.block_bytes, 2);
+	w->file.id = old.id + 1;
+	w->file.mtime_ms = old.mtime_ms + 1;
+	for (uint64_t i = 0; i < old.length; i++)
+		w->file.bytes[i] = (uint8_t)~old.bytes[i];
+	for (unsigned i = 0; i < old.n_blocks; i++)
+		for (unsigned k = 0; gone >> i & 1 && k < N_NODES; k++)
+			fake_dn_remove(w->dn[k], old.ids[i]);
+	return old;
+}
+
+/* What was kept of a file's locations leads to its own bytes, or nowhere; never to those of another. */
+static void a_file_replaced_is_the_old_one_or_stale(void **state)
+{
+	for (unsigned gone = 0; gone < 8; gone++) {
+		struct call c = {.ranges = {{.offset = 0, .length = 900000}, {.offset = 100, .length = 50}}};
+		struct world *w = world_new();
+		struct file old, new;
+		int r;
+
+		world_file(w, 900000, 300000, 2);
+		assert_int_equal(read_all(w, true), 0);
+		call_prepare(w, &c, 2, true);
+		old = replace_file(w, gone);
+		r = call_run(w, &c);
+		assert_int_equal(r, gone ? -ESTALE : 0);
+		new = w->file;
+		w->file = old;
+		assert_true(call_check(w, &c) >= (gone & 1 ? 0 : 300000));
+		w->file = new;
+		mem_free(old.bytes);
+		world_free(w);
+	}
+}
+
+/* A file that no version is told of is located once: the second time it may be another. */
+static void whatever_is_there_is_one_file(void **state)
+{
+	struct world *w = world_new();
+	struct call c = {.ranges = {{.offset = 0, .length = 3000000}, {.offset = 5, .length = 10}, {.offset = 7, .length = 1}}};
+
+	w->conf.prefetch_blocks = w->conf.block_bytes = 1;
+	world_file(w, 3000000, 300000, 2);
+	assert_int_equal(read_once(w, &c, 3, false), 0);
+	assert_int_equal(call_check(w, &c), 3000011);
+	assert_int_equal(w->n_lookups, 1);
+	world_free(w);
+}
+
 static void blocks_of_two_clusters_are_never_mixed(void **state)
 {
 	struct world *w = world_new();
@@ -162,6 +216,8 @@ static void a_file_that_grows_is_read_as_far_as_it_can_be_seen(void **state)
 	w->file.growing = true;
 	assert_int_equal(read_all(w, false), 0);
 	assert_int_equal(w->counters.bytes_read, 1000000);
+	w->visible = UINT64_MAX;
+	assert_int_equal(read_all(w, false), -EHOSTUNREACH);
 	world_free(w);
 }
 
@@ -439,6 +495,8 @@ int main(void)
 		cmocka_unit_test(a_replica_that_is_gone_or_short_is_left),
 		cmocka_unit_test(when_all_fail_locations_are_asked_for_anew),
 		cmocka_unit_test(another_version_is_stale_and_one_that_is_gone_is_gone),
+		cmocka_unit_test(a_file_replaced_is_the_old_one_or_stale),
+		cmocka_unit_test(whatever_is_there_is_one_file),
 		cmocka_unit_test(blocks_of_two_clusters_are_never_mixed),
 		cmocka_unit_test(a_file_that_grows_is_read_as_far_as_it_can_be_seen),
 		cmocka_unit_test(a_node_that_stops_is_outrun_by_another),
