@@ -69,13 +69,16 @@ static void step_done(struct write_step *step, int r)
 {
 	struct put *p = container_of(step, struct put, step);
 
+	p->may_cancel = PUT_NOTHING;
 	p->then(p, r);
 }
 
-static struct write_step *step_of(struct put *p, struct err *words, void (*then)(struct put *p, int r))
+/* What is tidied up goes on when the request was cancelled, and has no words. */
+static struct write_step *step_of(struct put *p, bool tidies, void (*then)(struct put *p, int r))
 {
-	p->step = (struct write_step){.done = step_done, .err = words};
+	p->step = (struct write_step){.done = step_done, .err = tidies ? NULL : p->req->err};
 	p->then = then;
+	p->may_cancel = tidies ? PUT_NOTHING : PUT_STEP;
 	return &p->step;
 }
 
@@ -83,25 +86,26 @@ static void op_done(struct names_op *op, int r)
 {
 	struct put *p = container_of(op, struct put, op);
 
-	p->may_cancel = false;
+	p->may_cancel = PUT_NOTHING;
 	p->then(p, r);
 }
 
-/* What is tidied up goes on when the request was cancelled, and has no words. */
 static void name_step(struct put *p, enum store_op op, const char *path, const char *to, bool tidies,
 	void (*then)(struct put *p, int r))
 {
 	p->sub = (struct store_req){.loop = p->req->loop, .op = op, .path = path, .to = to, .err = tidies ? NULL : p->req->err};
 	p->op = (struct names_op){.req = &p->sub, .path = path, .to = to, .done = op_done};
 	p->then = then;
-	p->may_cancel = !tidies;
+	p->may_cancel = tidies ? PUT_NOTHING : PUT_NAME;
 	names_start(p->names, &p->op);
 }
 
 void put_cancel(struct put *p)
 {
-	if (p->may_cancel)
+	if (p->may_cancel == PUT_NAME)
 		names_cancel(&p->op);
+	else if (p->may_cancel == PUT_STEP && p->step.file)
+		write_cancel(p->step.file);
 }
 
 /* Ends. */
@@ -126,7 +130,7 @@ static void put_give_up(struct put *p, int r)
 {
 	p->r = r;
 	if (p->writer->file)
-		write_abort(p->writer->file, step_of(p, NULL, remove_temporary));
+		write_abort(p->writer->file, step_of(p, true, remove_temporary));
 	else
 		remove_temporary(p, 0);
 }
@@ -220,7 +224,7 @@ static void put_closed(struct put *p, int r)
 
 static void put_close(struct put *p)
 {
-	write_close(p->writer->file, step_of(p, p->req->err, put_closed));
+	write_close(p->writer->file, step_of(p, false, put_closed));
 }
 
 /* Bytes. */
@@ -250,7 +254,7 @@ static void put_bytes(struct put *p, int r)
 		put_written(p);
 	} else {
 		p->at += n;
-		write_bytes(p->writer->file, step_of(p, p->req->err, put_bytes), from + at, n);
+		write_bytes(p->writer->file, step_of(p, false, put_bytes), from + at, n);
 	}
 }
 
@@ -294,7 +298,7 @@ static void put_open(struct put *p)
 		how = *p->req->how;
 		how.exclusive = !how.append;
 	}
-	write_open(p->writes, step_of(p, p->req->err, put_opened), p->writer->temporary ? p->writer->temporary : p->path, &how);
+	write_open(p->writes, step_of(p, false, put_opened), p->writer->temporary ? p->writer->temporary : p->path, &how);
 }
 
 /* Steps of a writer. */
@@ -333,7 +337,7 @@ static void put_step(struct put *p)
 	if (p->req->op == STORE_COMMIT)
 		put_commit(p);
 	else if (p->req->op == STORE_ABORT && !w->temporary && w->writer.r == 0)
-		write_close(w->file, step_of(p, NULL, put_let_go));
+		write_close(w->file, step_of(p, true, put_let_go));
 	else if (p->req->op == STORE_ABORT)
 		put_give_up(p, 0);
 	else if (w->writer.r < 0)
@@ -341,7 +345,7 @@ static void put_step(struct put *p)
 	else if (p->req->op == STORE_APPEND)
 		put_bytes(p, 0);
 	else
-		write_flush(w->file, step_of(p, p->req->err, put_flushed), p->req->disk);
+		write_flush(w->file, step_of(p, false, put_flushed), p->req->disk);
 }
 
 bool put_can(enum store_op op)
@@ -354,7 +358,7 @@ void put_start(struct put *p)
 	p->writer = NULL;
 	p->at = 0;
 	p->r = 0;
-	p->may_cancel = false;
+	p->may_cancel = PUT_NOTHING;
 	if (p->req->op == STORE_WRITE || p->req->op == STORE_CREATE_EXCLUSIVE || p->req->op == STORE_OPEN_WRITER)
 		put_open(p);
 	else

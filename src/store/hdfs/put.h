@@ -3,7 +3,8 @@
  * Files that appear at once in HDFS: a temporary in the same directory (store/publish.h tells its name), closed, then
  * named by rename2 with overwrite or without. An answer of rename that is not clear is settled by removing the temporary:
  * when that is gone, it was renamed, and if nothing may have been there before, the file's version tells whether what is
- * there is ours. Writers are the same step by step; those that append are on the file itself.
+ * there is ours. Writers are the same step by step; those that append are on the file itself. That a directory is in the way
+ * is found by rename only: to look before would be a call more for every file.
  */
 #ifndef OLDDOG_STORE_HDFS_PUT_H
 #define OLDDOG_STORE_HDFS_PUT_H
@@ -29,12 +30,12 @@ struct put {
 	void (*then)(struct put *p, int r);	/* after the step or op that is on */
 	uint64_t at;			/* of the content */
 	int r;				/* how it failed first */
-	bool may_cancel;		/* op */
+	enum { PUT_NOTHING, PUT_STEP, PUT_NAME } may_cancel;	/* step or op */
 };
 
 bool put_can(enum store_op op);
 void put_start(struct put *p);
-/* Between its steps req->cancelled is looked at; this ends a step that waits for a NameNode. */
+/* Between its steps req->cancelled is looked at; this ends a step that waits for a NameNode or for DataNodes. */
 void put_cancel(struct put *p);
 
 #endif

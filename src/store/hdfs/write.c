@@ -172,6 +172,8 @@ void write_file_fail(struct write_file *f, int r, const char *fmt, ...)
 	f->r = r;
 	if (f->has_pipe)
 		pipeline_stop(&f->pipe);
+	if (f->has_ask)
+		ask_cancel(&f->ask);
 	timer_clear(&f->pause_timer);
 	if (f->phase != FILE_ABORTING)
 		f->phase = FILE_FAILED;
@@ -390,6 +392,16 @@ void write_close(struct write_file *f, struct write_step *step)
 	step_begin(f, step, STEP_CLOSE);
 	if (!step_refused(f))
 		write_file_advance(f);
+}
+
+void write_cancel(struct write_file *f)
+{
+	if (f->r < 0 || f->phase == FILE_ABORTING)
+		return;
+	if (f->phase != FILE_OPENING)
+		write_file_fail(f, -ECANCELED, "writing %s was cancelled", f->path);
+	else if (f->calling)
+		nn_cancel(&f->calls[f->i_call]);
 }
 
 void write_abort(struct write_file *f, struct write_step *step)

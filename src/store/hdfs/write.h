@@ -39,6 +39,8 @@ void write_open(struct writes *w, struct write_step *step, const char *path, con
 void write_bytes(struct write_file *f, struct write_step *step, const void *p, uint64_t n);
 /* Readers see what was written (hflush), and with disk it is on the DataNodes' disks (hsync). */
 void write_flush(struct write_file *f, struct write_step *step, bool disk);
+/* The step that is on, and all that come, end with -ECANCELED, soon: then only write_abort() is left. Not inside. */
+void write_cancel(struct write_file *f);
 /* All blocks complete, the file closed; f is gone after done(0). After a failure only write_abort() is left. */
 void write_close(struct write_file *f, struct write_step *step);
 /* Nothing more is sent, the lease is let go; f is gone after done(). What there is of the file stays: remove it. */

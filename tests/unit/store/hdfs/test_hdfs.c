@@ -18,6 +18,7 @@
 #include "fake_nn.h"
 #include "store/hdfs/hdfs.h"
 #include "store/publish.h"
+#include "wire/hadoop/located.h"
 #include "wire/hadoop/pb.h"
 #include "wire/hadoop/status.h"
 
@@ -40,6 +41,7 @@ struct world {
 	const char *method;
 	unsigned n_lost, n_before;
 	uint64_t delay_ns;
+	uint64_t content;	/* bytes of what is written */
 };
 
 static struct name *find(struct world *w, const char *path)
@@ -85,6 +87,27 @@ static void put_status(struct buf *b, uint32_t field, uint64_t id)
 	buf_pb_u64(b, 11, 1 << 20);
 	buf_pb_u64(b, 13, id);
 	buf_pb_delimit(b, field, at);
+}
+
+/* A block on a DataNode that never takes a connection. */
+static void put_block(struct buf *b)
+{
+	struct hdfs_block block = {"BP-1", 1, 1, 0};
+	size_t at = b->n, node, id;
+
+	buf_hdfs_block(b, 1, &block);
+	buf_pb_u64(b, 2, 0);
+	node = id = b->n;
+	buf_pb_str(b, 1, "silent");
+	buf_pb_str(b, 2, "silent");
+	buf_pb_str(b, 3, "uuid");
+	buf_pb_u64(b, 4, 9866);
+	buf_pb_u64(b, 6, 9867);
+	buf_pb_delimit(b, 1, id);
+	buf_pb_delimit(b, 3, node);
+	buf_pb_u64(b, 4, 0);
+	buf_pb_str(b, 5, "");
+	buf_pb_delimit(b, 1, at);
 }
 
 struct arguments {
@@ -133,6 +156,8 @@ static void execute(struct world *w, const struct fake_call *call, struct fake_a
 
 	if (strcmp(call->method, "create") == 0)
 		put_status(&answer->body, 1, (n ? n : add(w, a.src))->id);
+	else if (strcmp(call->method, "addBlock") == 0)
+		put_block(&answer->body);
 	else if (strcmp(call->method, "complete") == 0)
 		buf_pb_u64(&answer->body, 1, n != NULL);
 	else if (strcmp(call->method, "delete") == 0)
@@ -197,6 +222,8 @@ static unsigned count_temporaries(const struct world *w)
 	return n;
 }
 
+static uint8_t content[100];
+
 struct asked {
 	struct store_req req;
 	struct store_range range;
@@ -227,6 +254,7 @@ static int ask(struct world *w, enum store_op op, const char *path, uint64_t can
 	struct asked a = {.req = {.loop = w->loop, .op = op, .path = path, .done = on_done}};
 
 	a.req.ctx = &a;
+	a.range = (struct store_range){.buf = content, .length = w->content};
 	a.req.ranges = &a.range;
 	a.req.n_ranges = 1;
 	store_submit(w->store, &a.req);
@@ -280,6 +308,24 @@ static void a_cancelled_request_ends_once_and_tells_how_it_went(void **state)
 	cancelled_when(STORE_STAT);
 	cancelled_when(STORE_WRITE);
 	cancelled_when(STORE_CREATE_EXCLUSIVE);
+}
+
+static void waiting_for_a_datanode_can_be_cancelled(void **state)
+{
+	static const enum store_op ops[] = {STORE_WRITE, STORE_CREATE_EXCLUSIVE};
+
+	for (unsigned i = 0; i < N_ELEMS(ops); i++) {
+		struct world *w = world_new();
+		uint64_t began_ns = loop_now(w->loop);
+
+		fake_net_listen(w->net, "silent", 9866, NULL, NULL);
+		fake_net_set(w->net, "silent", 9866, FAKE_IS_SILENT);
+		w->content = sizeof(content);
+		assert_int_equal(ask(w, ops[i], "d/f", NS_PER_S), -ECANCELED);
+		assert_true(loop_now(w->loop) < began_ns + 2 * NS_PER_S);
+		assert_int_equal(w->n_names, 0);
+		world_free(w);
+	}
 }
 
 /* A NameNode that has forgotten the call, as after a restart, and executes it again. */
@@ -370,6 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_appear_at_once),
 		cmocka_unit_test(a_cancelled_request_ends_once_and_tells_how_it_went),
+		cmocka_unit_test(waiting_for_a_datanode_can_be_cancelled),
 		cmocka_unit_test(lost_answers_of_rename_are_settled),
 		cmocka_unit_test(a_deadline_ends_the_wait),
 		cmocka_unit_test(urls_are_read_as_hadoop_reads_them),

@@ -362,19 +362,6 @@ static void random_schedules(void **state)
 	assert_true(seed || n_closed * 2 > n);
 }
 
-enum trouble { NO_TROUBLE, APPENDS, NO_SET_UP, PACKET_LOST, N_TROUBLES };
-
-static struct rig *rig_in(enum trouble trouble)
-{
-	static struct rig g;
-
-	rig_init(&g, 7, 3, 8192, 4096);
-	g.faults.setup_ppm = trouble == NO_SET_UP ? 1000000 : 0;
-	g.faults.packet_ppm = trouble == PACKET_LOST ? 300000 : 0;
-	g.faults.max_failures = 1;
-	return &g;
-}
-
 /* A file's life; how it ended. */
 static int live(struct writer *w, bool appends)
 {
@@ -391,6 +378,84 @@ static int live(struct writer *w, bool appends)
 	if (r == 0)
 		r = w_bytes(w, 9000);
 	return r < 0 ? r : w_close(w);
+}
+
+struct cancelling {
+	struct timer timer;
+	struct writer *w;
+};
+
+static void cancel_now(struct timer *t)
+{
+	struct cancelling *c = container_of(t, struct cancelling, timer);
+
+	/* The file of the step that is on: opening has one before the writer has. */
+	if (!c->w->done && c->w->step.file)
+		write_cancel(c->w->step.file);
+}
+
+/* A file's life, cancelled after so long. 1: it was. */
+static bool cancelled_after(struct rig *g, uint64_t ns, bool appends)
+{
+	struct writer w = {.g = g};
+	struct cancelling c = {.w = &w};
+	int r;
+
+	timer_init(&c.timer, g->loop, cancel_now);
+	assert_int_equal(timer_set(&c.timer, loop_now(g->loop) + ns), 0);
+	r = live(&w, appends);
+	timer_clear(&c.timer);
+	assert_true(r == 0 || r == -ECANCELED);
+	if (r == 0)
+		rig_check(g, shadow, 14000, true);
+	if (w.file)
+		w_abort(&w);
+	assert_true(!w.file || !w.appends || !g->open || g->recovered);
+	return r < 0;
+}
+
+static void a_writer_can_be_cancelled_at_any_moment(void **state)
+{
+	static struct rig g;
+	unsigned n = 0;
+
+	for (uint64_t i = 0; i < 200; i++) {
+		rig_init(&g, i, 3, 8192, 4096);
+		g.faults.wire.delay_max_ns = 5 * NS_PER_MS;
+		g.faults.packet_ppm = i % 3 ? 0 : 300000;
+		g.faults.max_failures = 1;
+		n += cancelled_after(&g, (1 + i) * NS_PER_MS, i % 2);
+		rig_release(&g);
+	}
+	assert_in_range(n, 50, 199);
+}
+
+static void waiting_for_datanodes_ends_when_it_is_cancelled(void **state)
+{
+	static struct rig g;
+	uint64_t began_ns;
+
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		rig_init(&g, seed, 3, 8192, 4096);
+		g.faults.wire = (struct pipe_faults){.stall_ppm = 1000000, .stall_ns = 1000 * NS_PER_S};
+		began_ns = loop_now(g.loop);
+		assert_true(cancelled_after(&g, NS_PER_S, false));
+		assert_true(loop_now(g.loop) < began_ns + 2 * NS_PER_S);
+		rig_release(&g);
+	}
+}
+
+enum trouble { NO_TROUBLE, APPENDS, NO_SET_UP, PACKET_LOST, N_TROUBLES };
+
+static struct rig *rig_in(enum trouble trouble)
+{
+	static struct rig g;
+
+	rig_init(&g, 7, 3, 8192, 4096);
+	g.faults.setup_ppm = trouble == NO_SET_UP ? 1000000 : 0;
+	g.faults.packet_ppm = trouble == PACKET_LOST ? 300000 : 0;
+	g.faults.max_failures = 1;
+	return &g;
 }
 
 /* Whether the nth allocation was made, and failed. */
@@ -437,6 +502,8 @@ int main(void)
 		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
 		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),
 		cmocka_unit_test(a_checksum_is_joined_of_those_of_blocks),
+		cmocka_unit_test(a_writer_can_be_cancelled_at_any_moment),
+		cmocka_unit_test(waiting_for_datanodes_ends_when_it_is_cancelled),
 		cmocka_unit_test(short_of_memory_a_file_is_whole_or_told),
 		cmocka_unit_test(random_schedules),
 	};
