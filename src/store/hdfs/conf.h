@@ -49,6 +49,8 @@ struct hdfs_conf {
 	unsigned block_retries;		/* dfs.client.block.write.retries */
 	unsigned umask;			/* fs.permissions.umask-mode */
 	bool replace_datanode;		/* dfs.client.block.write.replace-datanode-on-failure.* by Hadoop's DEFAULT rule */
+	bool replace_best_effort;
+	unsigned replace_enough;	/* replicas without which writing ends when none can be added; 0: all */
 	uint64_t trash_minutes;		/* fs.trash.interval */
 };
 

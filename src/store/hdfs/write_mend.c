@@ -125,8 +125,14 @@ void write_file_broke(struct write_file *f)
 /* Not a node of the wire's, but ours to fail by: as if the pipeline had broken without anybody to blame. */
 static void addition_failed(struct write_file *f, int r)
 {
+	const struct hdfs_conf *c = f->w->conf;
+
 	if (++f->n_additions < WRITE_MAX_ADDITIONS) {
 		add_node(f);
+		return;
+	}
+	if (write_goes_on_without(f->at->n_nodes, c->replace_best_effort, c->replace_enough)) {
+		update(f);
 		return;
 	}
 	write_file_fail(f, r, "%s: no DataNode could be added in place of one that failed (%s); see"

@@ -50,6 +50,11 @@ struct write_verdict write_decide(const struct write_break *b)
 	return (struct write_verdict){WRITE_ON, bad, NULL};
 }
 
+bool write_goes_on_without(unsigned n_nodes, bool best_effort, unsigned enough)
+{
+	return n_nodes && (best_effort || (enough && n_nodes >= enough));
+}
+
 enum write_wire_stage write_wire_stage(enum write_stage stage, bool recovery)
 {
 	switch (stage) {

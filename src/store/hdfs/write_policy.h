@@ -59,6 +59,12 @@ struct write_verdict {
 
 struct write_verdict write_decide(const struct write_break *b);
 
+/*
+ * Whether a block goes on with the n_nodes that are left when no node could be added. best_effort, enough:
+ * dfs.client.block.write.replace-datanode-on-failure.best-effort and .min-replication.
+ */
+bool write_goes_on_without(unsigned n_nodes, bool best_effort, unsigned enough);
+
 /* What the DataNodes are told; recovery: not the first set-up of this stage. */
 enum write_wire_stage write_wire_stage(enum write_stage stage, bool recovery);
 /* Whether an added node must get the bytes that there are. */

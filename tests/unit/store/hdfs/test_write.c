@@ -380,6 +380,46 @@ static int live(struct writer *w, bool appends)
 	return r < 0 ? r : w_close(w);
 }
 
+/* One of three nodes fails while readers rely on them, and no other lives. */
+static int write_without_spare(uint64_t seed, bool best_effort, unsigned enough)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+	int r;
+
+	rig_init(&g, seed, 3, 65536, 4096);
+	g.conf.replace_best_effort = best_effort;
+	g.conf.replace_enough = enough;
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_bytes(&w, 1000), 0);
+	assert_int_equal(w_flush(&w, false), 0);
+	for (unsigned i = 0; i < RIG_NODES; i++)
+		g.nodes[i].dead = !g.nodes[i].replicas[0].is;
+	g.faults.packet_ppm = 1000000;
+	g.faults.max_failures = 1;
+	r = w_bytes(&w, 1000);
+	if (r == 0)
+		r = w_flush(&w, false);
+	if (r == 0)
+		r = w_close(&w);
+	if (r == 0)
+		rig_check(&g, shadow, 2000, true);
+	else
+		w_abort(&w);
+	rig_release(&g);
+	return r;
+}
+
+static void without_a_spare_node_the_site_says_whether_to_go_on(void **state)
+{
+	for (uint64_t seed = 0; seed < 10; seed++) {
+		assert_true(write_without_spare(seed, false, 0) < 0);
+		assert_true(write_without_spare(seed, false, 3) < 0);
+		assert_int_equal(write_without_spare(seed, false, 2), 0);
+		assert_int_equal(write_without_spare(seed, true, 0), 0);
+	}
+}
+
 struct cancelling {
 	struct timer timer;
 	struct writer *w;
@@ -502,6 +542,7 @@ int main(void)
 		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
 		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),
 		cmocka_unit_test(a_checksum_is_joined_of_those_of_blocks),
+		cmocka_unit_test(without_a_spare_node_the_site_says_whether_to_go_on),
 		cmocka_unit_test(a_writer_can_be_cancelled_at_any_moment),
 		cmocka_unit_test(waiting_for_datanodes_ends_when_it_is_cancelled),
 		cmocka_unit_test(short_of_memory_a_file_is_whole_or_told),
