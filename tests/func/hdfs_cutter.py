@@ -6,13 +6,15 @@
 
 Rules come as lines of JSON on stdin, or the word "clear":
     {"to": "dn1", "dir": "down", "unit": "frames", "after": 3, "do": "cut", "skew": 0, "times": 1, "kind": "packet"}
-dir: up (from the client) or down. On each connection `after` is counted anew: frames (of the kind, when there is one), or
-bytes. Then, skew bytes behind that point, it happens, `times` times in all: cut (both ends closed; what was before is
+dir: up (from the client) or down. On each connection `after` is counted anew, with "now": true also on those that are open, from
+the rule's coming on: frames (of the kind, when there is one), or bytes. Then, skew bytes behind that point, it happens, `times` times in all: cut (both ends closed; what was before is
 delivered), reset (the same, with RST), stall (nothing more is forwarded, either way, and nothing is closed), flip (a bit of
-that byte), drop (of frames: the next one is left out). Kinds: call, answer (NameNode); op, response, packet, ack, status.
+that byte), drop (of frames: the next one is left out), hold
+(nothing is forwarded on any connection until the word "clear"). Unit "total": bytes to or from all DataNodes together since
+the rule came, and it strikes on any connection. Kinds: call, answer (NameNode); op, response, packet, ack, status.
 
 On stdout, a line of JSON each: {"event": "ready"}, {"event": "rule"}, {"event": "open", "to", "n"}, {"event": "struck",
-"to", "n", "dir", "do", "frames", "bytes"} (forwarded that way before it struck), {"event": "closed", "to", "n", "up",
+"to", "n", "dir", "do", "frames", "bytes", "total"} (forwarded that way before it struck), {"event": "closed", "to", "n", "up",
 "down", "frames_up", "frames_down"} (bytes, frames).
 """
 
@@ -24,6 +26,7 @@ import struct
 import sys
 
 READ_BLOCK, WRITE_BLOCK = 81, 80
+totals = {"up": 0, "down": 0}  # bytes to and from DataNodes
 
 
 def say(event, **more):
@@ -152,6 +155,8 @@ class Rule:
         self.unit, self.after = words.get("unit", "frames"), words.get("after", 0)
         self.do, self.skew = words["do"], words.get("skew", 0)
         self.times, self.kind = words.get("times", 1), words.get("kind")
+        self.now = words.get("now", False)
+        self.from_total = totals[self.dir]
 
     def is_for(self, link, direction):
         return self.times > 0 and self.dir == direction and self.to in (None, link.name)
@@ -168,17 +173,25 @@ class Flow:
         self.link, self.direction, self.reader, self.writer = link, direction, reader, writer
         self.frames, self.counts, self.n_frames, self.sent, self.taken = None, {}, 0, 0, 0
         self.struck, self.dropping = set(), False
+        self.begun = {}  # by rule: the frames and bytes that had been when it came, if it counts from then on
         self.ends = []  # of frames that have not been passed on
 
     def point(self, rule):
         """Where in the stream a rule strikes; None: not known yet."""
+        if rule.unit == "total":
+            return self.taken if totals[self.direction] >= rule.from_total + rule.after else None
+        n_frames, n_bytes = self.begun.get(id(rule), (0, 0))
         if rule.unit == "bytes":
-            return rule.after + rule.skew
-        if rule.after == 0:
+            return n_bytes + rule.after + rule.skew
+        if n_frames + rule.after == 0:
             return rule.skew
-        return self.counts.get((rule.kind, rule.after), None) and self.counts[rule.kind, rule.after] + rule.skew
+        end = self.counts.get((rule.kind, n_frames + rule.after))
+        return None if end is None else end + rule.skew
 
     def note(self, found):
+        for rule in self.link.rules:
+            if rule.now:
+                self.begun.setdefault(id(rule), (self.counts.get(rule.kind, 0), self.taken))
         for end, kind in found:
             self.n_frames += 1
             for k in (None, kind):
@@ -192,12 +205,19 @@ class Flow:
         self.writer.write(data)
         await self.writer.drain()
         self.sent += len(data)
+        if self.link.name.startswith("dn"):
+            totals[self.direction] += len(data)
 
     async def strike(self, rule, piece):
         """At the beginning of piece; what is to be passed on of it."""
         rule.times -= 1
         self.struck.add(id(rule))
-        say("struck", to=self.link.name, n=self.link.n, dir=self.direction, do=rule.do, frames=self.n_frames, bytes=self.sent)
+        say("struck", to=self.link.name, n=self.link.n, dir=self.direction, do=rule.do, frames=self.n_frames, bytes=self.sent,
+            total=totals[self.direction] - rule.from_total)
+        if rule.do == "hold":
+            Link.goes_on.clear()
+            await Link.goes_on.wait()
+            return piece
         if rule.do == "flip":
             return bytes([piece[0] ^ 0x10]) + piece[1:]
         if rule.do == "drop":
@@ -205,7 +225,7 @@ class Flow:
             return piece
         if rule.do == "stall":
             self.link.stalled = True
-            await asyncio.Event().wait()
+            await for_ever()
         if rule.do == "reset":
             for w in self.link.writers:
                 with contextlib.suppress(OSError):
@@ -237,15 +257,20 @@ class Flow:
     async def run(self):
         while data := await self.reader.read(1 << 16):
             if self.link.stalled:
-                await asyncio.Event().wait()
+                await for_ever()
             if self.frames is None:
                 self.frames = Frames(self.link.grammar(self.direction, data))
             try:
                 self.note(self.frames.feed(data))
             except (StopIteration, struct.error, IndexError):
                 self.frames = Frames(bytes_only())
+            await Link.goes_on.wait()
             await self.pass_on(data)
         raise Ended  # one that has no more to say ends both: no client here goes on after half a close
+
+
+async def for_ever():
+    await asyncio.sleep(1 << 20)  # the loop holds its timer: an event that nobody knows would be collected, task and all
 
 
 def bytes_only():
@@ -257,6 +282,7 @@ class Link:
     """One connection."""
 
     n_links = 0
+    goes_on = asyncio.Event()
 
     def __init__(self, name, rules):
         Link.n_links += 1
@@ -303,6 +329,7 @@ async def commands(rules):
     while line := await reader.readline():
         if line.strip() == b"clear":
             rules.clear()
+            Link.goes_on.set()
         else:
             rules.append(Rule(json.loads(line)))
         say("rule", n=len(rules))
@@ -310,6 +337,7 @@ async def commands(rules):
 
 async def main(words):
     rules, servers = [], []
+    Link.goes_on.set()
     for word in words:
         name, listen, to = word.split("=")
         host, port = to.rsplit(":", 1)

@@ -31,7 +31,8 @@ from hdfs_cluster import Run, flip, wait_for, write_site  # noqa: E402,F401 (for
 from hdfs_install import VERSION, cache, locked  # noqa: E402
 
 OWNER = "OLDDOG_HDFS_OWNER"
-EXCLUSIVE = {"hdfs_faulty": "hdfs-faulty", "faulty_dir": "hdfs-faulty", "hdfs_ha": "hdfs-ha"}
+EXCLUSIVE = {"hdfs_faulty": "hdfs-faulty", "faulty_dir": "hdfs-faulty", "hdfs_ha": "hdfs-ha",
+             "crowd": "hdfs-crowd"}
 
 
 # --- of pytest, called by conftest.py
@@ -78,7 +79,7 @@ def _start(run, name, n_dn, racks=("/a/r1", "/a/r1", "/b/r1"), **more):
 
 
 @contextlib.contextmanager
-def _alone(run, name, *args, **more):
+def alone(run, name, *args, **more):
     """Of one test at a time; healed after it."""
     with locked(run.folder / f"{name}.alone"):
         c = _start(run, name, *args, **more)
@@ -101,13 +102,13 @@ def hdfs_second(hdfs_run):
 @pytest.fixture
 def hdfs_faulty(hdfs_run):
     # One that hangs is noticed in seconds, by DataNodes too.
-    with _alone(hdfs_run, "faulty", 3, keys={"dfs.client.socket-timeout": 4000}) as c:
+    with alone(hdfs_run, "faulty", 3, keys={"dfs.client.socket-timeout": 4000}) as c:
         yield c
 
 
 @pytest.fixture
 def hdfs_ha(hdfs_run):
-    with _alone(hdfs_run, "pair", 3, ha=True) as c:
+    with alone(hdfs_run, "pair", 3, ha=True) as c:
         yield c
 
 

@@ -1,39 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs store-ops (store_ops.c: random operations on a store, each compared with what it should do) and store-io."""
 
+import contextlib
 import os
 import random
 import subprocess
+import threading
+import time
 
 import numpy as np
 from conftest import BUILD, Process, _environment
 
+SILENCE_S = 300  # of twenty operations, and of a fault's end
+
 
 class Ops:
-    """One run. at: called with the number of the operation under way, now and then."""
+    """One run. at: called with the number of the operation that comes next, now and then, and at the end with their
+    number before all is read once more. The run waits for it; what it returns, a function, is called once it goes on."""
 
     def __init__(self, url, seed, n, total, largest, live, replicas=(0, 0), block=0, env=None, at=None):
         self.words = f"store-ops {url} {seed} {n} {total} {largest} {live} {replicas[0]} {replicas[1]} {block}"
         print(self.words)  # repeats it
         argv = [str(BUILD / "tests/func/store-ops"), *self.words.split()[1:]]
-        self.process = Process(argv, _environment(env), None)
+        self.process = Process(argv, _environment(env), None, stdin=subprocess.PIPE if at else subprocess.DEVNULL)
         self.files, self.counters, self.failed, self.totals, self.said = {}, {}, [], {}, []
+        self.heard = time.monotonic()
+        threading.Thread(target=self.watch, daemon=True).start()
         try:
             while line := self.process.read_line():
+                self.heard = time.monotonic()
                 self.take(line.rstrip("\n"), at)
             self.code, _, self.stderr = self.process.wait()
         finally:
             self.process.end() if self.process.popen.poll() is None else None
 
+    def watch(self):
+        """Ends a run that has stopped for good, with words."""
+        while self.process.popen.poll() is None:
+            if time.monotonic() > self.heard + SILENCE_S:
+                self.said.append(f"nothing was heard of it for {SILENCE_S} s")
+                self.process.kill()
+                return
+            time.sleep(1)
+
     def take(self, line, at):
         words = line.split()
         if words[0] == "at":
             if at:
-                at(int(words[1]))
+                then = at(int(words[1]))
+                with contextlib.suppress(BrokenPipeError):  # it has ended, and says why
+                    self.process.popen.stdin.write("\n")
+                    self.process.popen.stdin.flush()
+                if then:
+                    then()
         elif words[0] == "file":
             self.files[words[1]] = (int(words[2]), words[3])
         elif words[0] == "counter":
-            self.counters[words[1]] = int(words[2])
+            self.counters[words[1].removeprefix("hdfs_")] = int(words[2])
         elif words[0] == "failed":
             self.failed.append(line)
         elif words[0] == "ops":

@@ -4,17 +4,21 @@
  *
  * N random operations in a directory of a store, each compared with what it should have done (shadow.h): writes, appends,
  * scattered reads, renames, removals, concatenations, exclusive creation, listings, checksums. Sizes are log-uniform up to
- * MAX bytes; TOTAL bytes are written in all, of which LIVE are kept at once. At the end everything is read and compared.
+ * MAX bytes; TOTAL bytes are written in all, not counting what failed, of which LIVE are kept at once. At the end everything
+ * is read and compared.
  *
- * Prints "at N" as it goes on, "failed .." for each operation that gave an error (what there is after it must be what
- * was before or what was wanted), at the end "file PATH LENGTH SHA-256" for each file, "counter NAME N" of the engine, and
- * "ops N written N read N failed N unclear N". Exit 1: a difference, in words.
+ * Prints "at N" as it goes on and before the last look, and waits for a line on stdin then (unless that has ended): what a
+ * test does between strikes at the same operation in each run of a seed. Prints "failed .." for each operation that gave an
+ * error (what there is after it must be what was before or what was wanted), at the end "file PATH LENGTH SHA-256" for each
+ * file, "counter NAME N" of the engine, and "ops N written N read N failed N unclear N cpu_ms N". Exit 1: a difference, in
+ * words.
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/scope.h"
 #include "ops.h"
@@ -193,6 +197,25 @@ static void look_at_all(void)
 		op_list(some_dir());
 }
 
+static uint64_t cpu_ms(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_SELF, &used);
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+		(uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+}
+
+/* Tells where it is, and waits for an answer. */
+static void tell_where(void)
+{
+	char line[16];
+
+	printf("at %u\n", run.at);
+	if (!fgets(line, sizeof(line), stdin))
+		return;
+}
+
 static uint64_t number(int argc, char **argv, int i, uint64_t otherwise)
 {
 	return i < argc ? strtoull(argv[i], NULL, 0) : otherwise;
@@ -226,13 +249,14 @@ int main(int argc, char **argv)
 	}
 	for (run.at = 0; run.at < n; run.at++) {
 		if (run.at % 20 == 0)
-			printf("at %u\n", run.at);
+			tell_where();
 		step();
 	}
+	tell_where();
 	look_at_all();
 	store_counters(s, show_counter, NULL);
-	printf("ops %u written %" PRIu64 " read %" PRIu64 " failed %u unclear %u\n", n, run.n_written, run.n_read, run.n_failed,
-		run.n_unclear);
+	printf("ops %u written %" PRIu64 " read %" PRIu64 " failed %u unclear %u cpu_ms %" PRIu64 "\n", n, run.n_written,
+		run.n_read, run.n_failed, run.n_unclear, cpu_ms());
 	shadow_release(&run.shadow);
 	return 0;
 }
