@@ -146,12 +146,12 @@ static void on_ipc(void *ctx, const struct fake_call *call, struct fake_answer *
 
 /* -- The world ---------------------------------------------------------------------------------------------------- */
 
-struct world *world_new(void)
+struct world *world_new_on(struct loop *loop)
 {
 	struct world *w = mem_zalloc(sizeof(*w));
 	char name[16];
 
-	assert_int_equal(loop_new_virtual(&w->loop), 0);
+	w->loop = loop;
 	w->net = fake_net_new(w->loop);
 	w->fake = fake_nn_new(w->loop, w->net, "nn", 8020, on_call, w);
 	for (unsigned i = 0; i < N_NODES; i++) {
@@ -170,23 +170,38 @@ struct world *world_new(void)
 	return w;
 }
 
-void world_free(struct world *w)
+struct world *world_new(void)
+{
+	struct loop *loop;
+
+	assert_int_equal(loop_new_virtual(&loop), 0);
+	return world_new_on(loop);
+}
+
+void world_free_on(struct world *w)
 {
 	reads_free(w->reads);
 	dn_pool_free(w->dns);
-	/* Reports that are under way. */
-	loop_run(w->loop);
 	nn_free(w->nn);
 	for (unsigned i = 0; i < N_NODES; i++) {
 		fake_dn_free(w->dn[i]);
 		fake_nn_free(w->ipc[i]);
 	}
 	fake_nn_free(w->fake);
-	assert_int_equal(loop_run(w->loop), 0);
 	fake_net_free(w->net);
-	loop_free(w->loop);
 	mem_free(w->file.bytes);
 	mem_free(w);
+}
+
+void world_free(struct world *w)
+{
+	struct loop *loop = w->loop;
+
+	/* Reports that are under way. */
+	assert_int_equal(loop_run(loop), 0);
+	world_free_on(w);
+	assert_int_equal(loop_run(loop), 0);
+	loop_free(loop);
 }
 
 void put_replica(struct world *w, unsigned node, unsigned block, uint64_t n, int64_t bad_at)

@@ -58,6 +58,9 @@ uint32_t below(struct dice *d, uint32_t n);
 /* Three DataNodes, and a NameNode that knows one file, /f. */
 struct world *world_new(void);
 void world_free(struct world *w);
+/* The same on a loop of the test's, which nothing runs on any more. */
+struct world *world_new_on(struct loop *loop);
+void world_free_on(struct world *w);
 /* Of the file's block; bad_at as in struct fake_replica. */
 void put_replica(struct world *w, unsigned node, unsigned block, uint64_t n, int64_t bad_at);
 void world_file(struct world *w, uint64_t length, uint64_t block_bytes, unsigned n_replicas);

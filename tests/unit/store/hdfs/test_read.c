@@ -277,11 +277,11 @@ static struct world *world_in(enum trouble trouble)
 {
 	struct world *w = world_new();
 
-	world_file(w, 900000, 300000, 2);
+	world_file(w, 90000, 30000, 2);
 	if (trouble == NODE_IS_DEAD)
 		fake_dn_kill(w->dn[0]);
 	if (trouble == REPLICA_IS_BAD)
-		put_replica(w, 0, 0, 300000, 100000);
+		put_replica(w, 0, 0, 30000, 10000);
 	if (trouble == NODE_IS_SLOW)
 		fake_dn_stop(w->dn[1], true);
 	w->file.growing = trouble == GROWS;
@@ -293,15 +293,15 @@ static void move_replicas(struct world *w)
 {
 	fake_dn_remove(w->dn[0], w->file.ids[0]);
 	fake_dn_remove(w->dn[1], w->file.ids[0]);
-	put_replica(w, 2, 0, 300000, -1);
+	put_replica(w, 2, 0, 30000, -1);
 	w->file.nodes[0] = 4;
 }
 
 /* Whether the nth allocation was made, and failed. */
 static bool reads_without(uint64_t nth, enum trouble trouble, bool versioned, unsigned *n_told)
 {
-	struct call c = {.ranges = {{.offset = 0, .length = 500000}, {.offset = 100, .length = 100000},
-		{.offset = 700000, .length = 200000}}};
+	struct call c = {.ranges = {{.offset = 0, .length = 50000}, {.offset = 100, .length = 10000},
+		{.offset = 70000, .length = 20000}}};
 	struct world *w = world_in(trouble);
 	bool failed;
 	int r;
