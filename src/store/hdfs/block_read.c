@@ -15,40 +15,19 @@ static const uint8_t READ_STATUS[] = {2, 8, 6};
 
 static void read_begin(struct block_read *b, bool fresh);
 
-int block_put_base(struct buf *b, uint32_t field, const struct hdfs_block *block, struct str token)
+/* OpReadBlockProto, with what goes before it. */
+static int put_op(struct block_read *b)
 {
-	AUTO_BUF struct buf base;
+	AUTO_BUF struct buf op;
 
-	buf_init(&base, OP_MAX_BYTES);
-	buf_hdfs_block(&base, 1, block);
-	if (token.n)
-		buf_pb_bytes(&base, 2, token.p, token.n);
-	if (base.r < 0)
-		return base.r;
-	return buf_pb_bytes(b, field, base.ptr, base.n);
-}
-
-int block_read_put_op(struct buf *b, const struct hdfs_block *block, struct str token, const char *client, uint64_t offset,
-	uint64_t length)
-{
-	AUTO_BUF struct buf header, op;
-	int r;
-
-	buf_init(&header, OP_MAX_BYTES);
 	buf_init(&op, OP_MAX_BYTES);
-	r = block_put_base(&header, 1, block, token);
-	if (r < 0)
-		return r;
-	buf_pb_str(&header, 2, client);
-	if (header.r < 0)
-		return header.r;
-	buf_pb_bytes(&op, 1, header.ptr, header.n);
-	buf_pb_u64(&op, 2, offset);
-	buf_pb_u64(&op, 3, length);
+	buf_hdfs_base(&op, 1, b->block, b->token);
+	buf_pb_str(&op, 2, b->client);
+	buf_pb_delimit(&op, 1, 0);
+	buf_pb_u64(&op, 2, b->offset);
+	buf_pb_u64(&op, 3, b->length);
 	buf_pb_u64(&op, 4, 1);
-	if (op.r < 0)
-		return op.r;
-	return transfer_put_op(b, TRANSFER_READ_BLOCK, op.ptr, op.n);
+	return op.r < 0 ? op.r : transfer_put_op(&b->op, TRANSFER_READ_BLOCK, op.ptr, op.n);
 }
 
 /* Lets go of everything; b->flow's results stay. */
@@ -214,7 +193,7 @@ static int read_prepare(struct block_read *b)
 
 	if (r == 0)
 		r = timer_reserve(&b->timer);
-	return r < 0 ? r : block_read_put_op(&b->op, b->block, b->token, b->client, b->offset, b->length);
+	return r < 0 ? r : put_op(b);
 }
 
 int block_read_start(struct block_read *b)

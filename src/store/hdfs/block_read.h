@@ -45,10 +45,5 @@ struct block_read {
 int block_read_start(struct block_read *b);
 /* done() is not called. */
 void block_read_cancel(struct block_read *b);
-/* OpReadBlockProto with what goes before it. */
-int block_read_put_op(struct buf *b, const struct hdfs_block *block, struct str token, const char *client, uint64_t offset,
-	uint64_t length);
-/* BaseHeaderProto, as field `field`. */
-int block_put_base(struct buf *b, uint32_t field, const struct hdfs_block *block, struct str token);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "store/hdfs/block_read.h"
 #include "wire/hadoop/pb.h"
 
 #define LOCAL_THREADS 4u
@@ -405,16 +404,11 @@ static int socket_connect(struct local *l, uint16_t port, struct conn **ret)
 static int put_op(struct buf *b, const struct local_read *r)
 {
 	AUTO_BUF struct buf op;
-	int code;
 
 	buf_init(&op, OP_MAX_BYTES);
-	code = block_put_base(&op, 1, r->block, r->token);
-	if (code < 0)
-		return code;
+	buf_hdfs_base(&op, 1, r->block, r->token);
 	buf_pb_u64(&op, 2, 1);
-	if (op.r < 0)
-		return op.r;
-	return transfer_put_op(b, TRANSFER_SHORT_CIRCUIT_FDS, op.ptr, op.n);
+	return op.r < 0 ? op.r : transfer_put_op(b, TRANSFER_SHORT_CIRCUIT_FDS, op.ptr, op.n);
 }
 
 static int replica_ask(struct kept_replica *k, const struct local_read *r)

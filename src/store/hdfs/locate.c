@@ -161,17 +161,25 @@ static void lookup_end(struct lookup *u, int r)
 	u->done(u, r);
 }
 
+static int check_kind(struct lookup *u, bool encrypted, bool erasure_coded)
+{
+	if (encrypted)
+		return err_set(&u->err, -EOPNOTSUPP, "it lies in an encrypted zone, which this client cannot decrypt");
+	if (erasure_coded)
+		return err_set(&u->err, -EOPNOTSUPP, "it is erasure coded, which this client cannot read");
+	return 0;
+}
+
 static int stretch_check(struct lookup *u, const struct hdfs_locations *l)
 {
 	struct stretch *s = u->stretch;
+	int r = check_kind(u, l->encrypted, l->erasure_coded);
 
-	if (l->encrypted)
-		return err_set(&u->err, -EOPNOTSUPP, "it lies in an encrypted zone, which this client cannot decrypt");
-	if (l->erasure_coded)
-		return err_set(&u->err, -EOPNOTSUPP, "it is erasure coded, which this client cannot read");
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->blocks[i].is_group)
-			return err_set(&u->err, -EOPNOTSUPP, "it is erasure coded, which this client cannot read");
+			return check_kind(u, false, true);
 		if (strcmp(s->blocks[i].block.pool, s->blocks[0].block.pool) != 0)
 			return err_set(&u->err, -ESTALE, "its blocks are of two clusters, %s and %s",
 				s->blocks[0].block.pool, s->blocks[i].block.pool);
@@ -356,10 +364,8 @@ static void lookup_whole(struct nn_call *call)
 
 	if (r == 0)
 		r = answer_status(u, call, &st);
-	if (r == 0 && (st.encrypted || st.flags & HDFS_HAS_CRYPT))
-		r = err_set(&u->err, -EOPNOTSUPP, "it lies in an encrypted zone, which this client cannot decrypt");
-	if (r == 0 && (st.erasure_coded || st.flags & HDFS_HAS_EC))
-		r = err_set(&u->err, -EOPNOTSUPP, "it is erasure coded, which this client cannot read");
+	if (r == 0)
+		r = check_kind(u, st.encrypted || st.flags & HDFS_HAS_CRYPT, st.erasure_coded || st.flags & HDFS_HAS_EC);
 	if (r < 0)
 		lookup_end(u, r);
 	else

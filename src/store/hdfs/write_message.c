@@ -119,23 +119,12 @@ void put_pipeline(struct buf *b, const struct write_name *name, const struct hdf
 		buf_pb_str(b, 5, at->storage_ids[i]);
 }
 
-/* BaseHeaderProto as the field `field`. */
-static void put_base(struct buf *b, uint32_t field, const struct hdfs_block *block, struct str token)
-{
-	size_t at = b->n;
-
-	buf_hdfs_block(b, 1, block);
-	if (token.n)
-		buf_pb_bytes(b, 2, token.p, token.n);
-	buf_pb_delimit(b, field, at);
-}
-
 /* ClientOperationHeaderProto as the first field. */
 static void put_head(struct buf *b, const struct hdfs_block *block, struct str token, const char *client)
 {
 	size_t at = b->n;
 
-	put_base(b, 1, block, token);
+	buf_hdfs_base(b, 1, block, token);
 	buf_pb_str(b, 2, client);
 	buf_pb_delimit(b, 1, at);
 }
@@ -205,7 +194,7 @@ int put_op_checksum(struct buf *b, const struct hdfs_block *block, struct str to
 	size_t at;
 
 	buf_init(&m, MESSAGE_MAX);
-	put_base(&m, 1, block, token);
+	buf_hdfs_base(&m, 1, block, token);
 	at = m.n;
 	buf_pb_u64(&m, 1, COMPOSITE_CRC);
 	buf_pb_delimit(&m, 2, at);

@@ -357,3 +357,13 @@ int buf_hdfs_block(struct buf *b, uint32_t field, const struct hdfs_block *block
 	buf_pb_u64(b, 4, block->n_bytes);
 	return buf_pb_delimit(b, field, at);
 }
+
+int buf_hdfs_base(struct buf *b, uint32_t field, const struct hdfs_block *block, struct str token)
+{
+	size_t at = b->n;
+
+	buf_hdfs_block(b, 1, block);
+	if (token.n)
+		buf_pb_bytes(b, 2, token.p, token.n);
+	return buf_pb_delimit(b, field, at);
+}

@@ -56,5 +56,7 @@ int hdfs_located_parse(struct arena *a, struct str message, struct hdfs_located 
 int hdfs_node_parse(struct arena *a, struct str message, struct hdfs_node *ret);
 /* As field `field` of the message that b holds. */
 int buf_hdfs_block(struct buf *b, uint32_t field, const struct hdfs_block *block);
+/* The same of a BaseHeaderProto: what each operation on a DataNode begins with. token "": none. */
+int buf_hdfs_base(struct buf *b, uint32_t field, const struct hdfs_block *block, struct str token);
 
 #endif
