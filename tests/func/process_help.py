@@ -4,7 +4,16 @@
 import os
 import select
 import signal
+import time
 from pathlib import Path
+
+
+def wait_until(happens, seconds=60):
+    """Asks now and then, and leaves the processor to those who are waited for."""
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end, f"what is waited for did not happen within {seconds} s"
+        time.sleep(0.001)
 
 
 def state_of(pid):
@@ -27,8 +36,7 @@ def is_confined(pid):
 def stop(pid):
     """Stops it, and waits until it has."""
     os.kill(pid, signal.SIGSTOP)
-    while state_of(pid) not in ("T", None):
-        pass
+    wait_until(lambda: state_of(pid) in ("T", None))
 
 
 def has_ended(handle):

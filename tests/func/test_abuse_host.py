@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from process_help import is_confined
+from process_help import is_confined, wait_until
 from test_loader import ranks, spec  # noqa: F401 (fixtures)
 
 V1 = Path("/sys/fs/cgroup")
@@ -49,8 +49,7 @@ def group():
     for g in made:
         for pid in g["cgroup.procs"].split():
             os.kill(int(pid), 9)
-        while g["cgroup.procs"]:
-            pass
+        wait_until(lambda: not g["cgroup.procs"])
         g.path.rmdir()
 
 
@@ -90,8 +89,7 @@ def test_workers_are_as_many_as_processors_may_be_used(olddog, spec, group):  # 
     try:
         assert workers_in(olddog, spec, inner.enter) == 1
     finally:
-        while inner["cgroup.procs"]:
-            pass
+        wait_until(lambda: not inner["cgroup.procs"])
         inner.path.rmdir()
     one = min(os.sched_getaffinity(0))
     assert workers_in(olddog, spec, lambda: os.sched_setaffinity(0, {one})) == 1

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 from conftest import _no_reports
-from process_help import state_of
+from process_help import state_of, wait_until
 from python_help import script_environment
 from test_loader import Ranks
 from test_read import ORDERS, position
@@ -256,8 +256,7 @@ class Job:
         if pid is None or not send(pid, signal.SIGSTOP):
             return False
         try:
-            while state_of(pid) not in ("T", "Z", None):
-                pass
+            wait_until(lambda: state_of(pid) in ("T", "Z", None))
             self.count(meanwhile)
         finally:
             send(pid, then)
@@ -277,8 +276,7 @@ class Job:
             s.take_back([p for step, p in r.positions if step >= self.saved[0]])
         # A loader that is just ending is no reason to fail either.
         if dice.random() < 0.5:
-            while self.names.loaders():
-                pass
+            wait_until(lambda: not self.names.loaders())
         self.start_all(dice.choice([w for w in range(1, 5) if w != self.size]))
         for r in self.ranks:
             r.go(self.target - r.step)
@@ -368,8 +366,7 @@ class Reads:
             send(pid, signal.SIGKILL)
         elif what == "stop_worker" and pid:
             send(pid, signal.SIGSTOP)
-            while state_of(pid) not in ("T", "Z", None):
-                pass
+            wait_until(lambda: state_of(pid) in ("T", "Z", None))
             send(pid, signal.SIGCONT)
         elif what in ("kill_read", "interrupt"):
             p.kill(signal.SIGKILL if what == "kill_read" else signal.SIGINT)
