@@ -22,6 +22,7 @@
 #define FLOW_MAX_ANSWER 65536u
 #define FLOW_SINK_BYTES (64u << 10)
 #define FLOW_META_BYTES (32u << 10)
+#define FLOW_USUAL_CHUNK 512u
 
 /* A piece of the caller's memory, in the order of the block's bytes. buf NULL: bytes that nobody wants. */
 struct block_seg {
@@ -62,12 +63,17 @@ struct block_flow {
 
 int flow_init(struct block_flow *f, uint64_t offset, uint64_t length, const struct block_seg *segs, unsigned n_segs);
 void flow_release(struct block_flow *f);
-/* Fills f->iov and f->n_iov: at least one byte, unless the flow is at its end. */
+/* Fills f->iov and f->n_iov: at least one byte, unless the flow is at its end. In block_layout.c. */
 void flow_layout(struct block_flow *f);
 /*
  * n bytes were received there. 1: the end, all is right. 0: more is to come. E_PROTOCOL, -EBADMSG (a checksum),
  * -EACCES (the token), -EREMOTEIO (the node says no), -ENODATA (its replica is shorter), -ENOMEM.
  */
 int flow_took(struct block_flow *f, size_t n);
+
+/* For block_layout.c. Where data of the node's ends at the latest: with the chunk of the last byte that was asked for. */
+uint64_t flow_end(const struct block_flow *f);
+/* Bytes of the checksums of so many of data. */
+uint32_t flow_sums(const struct block_flow *f, uint64_t n_data);
 
 #endif
