@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "base/clock.h"
 #include "fake_nn.h"
 #include "store/hdfs/nn.h"
@@ -16,6 +18,7 @@
 
 #define MAX_CALLS 400
 #define PORT 8020
+
 struct one {
 	struct nn_call call;
 	struct world *world;
@@ -528,66 +531,6 @@ static void observers_answer_reads_of_what_was_seen(void **state)
 	world_free(w);
 }
 
-/* One call on a connection of its own. */
-
-struct asked {
-	struct rpc_ask ask;
-	char answer[64];
-	int r;
-	bool done;
-};
-
-static void on_asked(struct rpc_ask *ask, int r)
-{
-	struct asked *a = ask->ctx;
-
-	a->r = r;
-	if (r == 0)
-		snprintf(a->answer, sizeof(a->answer), "%.*s", STR_ARG(ask->answer));
-	a->done = true;
-}
-
-static void ask(struct world *w, struct asked *a, const char *method, uint16_t port)
-{
-	*a = (struct asked){.ask = {
-		.loop = w->loop,
-		.dialer = fake_net_dialer(w->net),
-		.protocol = RPC_HA_PROTOCOL,
-		.user = "bob",
-		.method = method,
-		.body = "?",
-		.n = 1,
-		.deadline_ns = loop_now(w->loop) + NS_PER_S,
-		.done = on_asked,
-	}};
-	a->ask.ctx = a;
-	rpc_ask(&a->ask, "one", port);
-	assert_int_equal(loop_run_until(w->loop, &a->done), 0);
-}
-
-static void one_call_to_one_server_needs_no_pool(void **state)
-{
-	struct world *w = world_new(1);
-	struct asked a;
-
-	ask(w, &a, "getServiceStatus", PORT);
-	assert_int_equal(a.r, 0);
-	assert_string_equal(a.answer, "bob:?");
-	ask(w, &a, "fail", PORT);
-	assert_int_equal(a.r, -ENOENT);
-	assert_string_equal(a.ask.err.words, "one:8020: File does not exist: /x");
-	ask(w, &a, "x", 1);
-	assert_int_equal(a.r, -ENOENT);
-	w->close_every = 1;
-	ask(w, &a, "x", PORT);
-	assert_int_equal(a.r, -ECONNRESET);
-	w->close_every = 0;
-	w->delay_ns = 10 * NS_PER_S;
-	ask(w, &a, "x", PORT);
-	assert_int_equal(a.r, -ETIMEDOUT);
-	world_free(w);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -610,7 +553,6 @@ int main(void)
 		cmocka_unit_test(any_allocation_may_fail),
 		cmocka_unit_test(any_cuts_lose_nothing_and_run_nothing_twice),
 		cmocka_unit_test(observers_answer_reads_of_what_was_seen),
-		cmocka_unit_test(one_call_to_one_server_needs_no_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
