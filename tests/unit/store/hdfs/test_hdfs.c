@@ -186,7 +186,7 @@ static void on_call(void *ctx, const struct fake_call *call, struct fake_answer 
 	}
 }
 
-static struct world *world_new(void)
+static struct world *world_at(const char *authority)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	AUTO(site) struct site *site = NULL;
@@ -197,10 +197,15 @@ static struct world *world_new(void)
 	w->net = fake_net_new(w->loop);
 	w->fake = fake_nn_new(w->loop, w->net, "one", 8020, on_call, w);
 	assert_int_equal(site_parse(xml, sizeof(xml) - 1, &site, NULL), 0);
-	assert_int_equal(hdfs_conf_of(site, "one:8020", &conf, NULL), 0);
+	assert_int_equal(hdfs_conf_of(site, authority, &conf, NULL), 0);
 	assert_int_equal(hdfs_open_with(w->loop, &conf, fake_net_dialer(w->net), &w->store), 0);
 	w->delay_ns = 10 * NS_PER_MS;
 	return w;
+}
+
+static struct world *world_new(void)
+{
+	return world_at("one:8020");
 }
 
 static void world_free(struct world *w)
@@ -238,6 +243,11 @@ static void on_done(struct store_req *req)
 
 	a->n_done++;
 	a->done = true;
+}
+
+static void on_flag(struct store_req *req)
+{
+	*(bool *)req->ctx = true;
 }
 
 static void cancel_now(struct timer *t)
@@ -280,6 +290,21 @@ static void files_appear_at_once(void **state)
 	assert_int_equal(w->n_names, 2);
 	assert_int_equal(ask(w, STORE_WRITE, "", 0), -EISDIR);
 	assert_int_equal(ask(w, STORE_WRITE, "d/\xff", 0), -EILSEQ);
+	world_free(w);
+}
+
+/* -ENOENT would be said of the path. */
+static void a_host_that_nobody_knows_is_told_with_where_it_was_looked_for(void **state)
+{
+	struct world *w = world_at("nowhere:8020");
+	struct err e = {0};
+	bool done = false;
+	struct store_req req = {.loop = w->loop, .op = STORE_STAT, .path = "d/f", .done = on_flag, .ctx = &done, .err = &e};
+
+	store_submit(w->store, &req);
+	assert_int_equal(loop_run_until(w->loop, &done), 0);
+	assert_int_equal(req.r, -EHOSTUNREACH);
+	assert_non_null(strstr(e.words, "nowhere:8020: no such host; and no configuration was found"));
 	world_free(w);
 }
 
@@ -415,6 +440,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_appear_at_once),
+		cmocka_unit_test(a_host_that_nobody_knows_is_told_with_where_it_was_looked_for),
 		cmocka_unit_test(a_cancelled_request_ends_once_and_tells_how_it_went),
 		cmocka_unit_test(waiting_for_a_datanode_can_be_cancelled),
 		cmocka_unit_test(lost_answers_of_rename_are_settled),

@@ -187,22 +187,6 @@ static void an_exception_is_an_answer_with_words(void **state)
 	world_free(w);
 }
 
-/* -ENOENT would be said of the path. */
-static void a_host_that_nobody_knows_is_told_with_where_it_was_looked_for(void **state)
-{
-	struct world *w = world_new(1);
-	struct one *one;
-
-	w->conf.namenodes[0].rpc.host = (char *)"nowhere";
-	w->conf.origin = (char *)"and no nameservice";
-	world_start(w);
-	one = submit(w, NN_READ);
-	run(w);
-	assert_int_equal(one->call.r, -EHOSTUNREACH);
-	assert_string_equal(one->call.err.words, "nowhere:8020: no such host; and no nameservice");
-	world_free(w);
-}
-
 static void a_standby_costs_one_refusal_and_is_remembered(void **state)
 {
 	struct world *w = world_new(2);
@@ -536,7 +520,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_calls_share_one_connection),
 		cmocka_unit_test(an_exception_is_an_answer_with_words),
-		cmocka_unit_test(a_host_that_nobody_knows_is_told_with_where_it_was_looked_for),
 		cmocka_unit_test(a_standby_costs_one_refusal_and_is_remembered),
 		cmocka_unit_test(a_failover_under_many_calls_is_one),
 		cmocka_unit_test(a_dead_host_is_left_long_before_the_timeout),
