@@ -10,6 +10,7 @@
 
 /* In the order of --help. */
 static const struct cmd *const cmds[] = {
+	&cmd_doctor,
 	&cmd_ls,
 	&cmd_cat,
 	&cmd_stat,

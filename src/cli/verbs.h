@@ -5,6 +5,6 @@
 
 #include "cli/cmd.h"
 
-extern const struct cmd cmd_cat, cmd_cp, cmd_df, cmd_ls, cmd_mkdir, cmd_peek, cmd_plan, cmd_read, cmd_rm, cmd_stat;
+extern const struct cmd cmd_cat, cmd_cp, cmd_df, cmd_doctor, cmd_ls, cmd_mkdir, cmd_peek, cmd_plan, cmd_read, cmd_rm, cmd_stat;
 
 #endif

@@ -9,6 +9,7 @@
 #define OLDDOG_STORE_ENGINE_H
 
 #include "base/str.h"
+#include "store/doctor.h"
 #include "store/store.h"
 
 struct store_ops {
@@ -92,6 +93,8 @@ int store_listing_add(struct store_listing *l, const char *name, const struct st
 int file_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 void hdfs_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 int hdfs_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
+void hdfs_doctor(const char *url, const char *rest, struct doctor *d);
+void file_doctor(const char *url, const char *rest, struct doctor *d);
 int ram_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 int ram_norename_open(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 /* A path of the shell: not decoded, may climb by "..". */

@@ -20,11 +20,13 @@ static const struct store_scheme {
 	int (*open)(const char *rest, struct store **ret_store, char **ret_path, struct err *e);
 	/* As store_counters_of_all(); NULL: nothing is counted. */
 	void (*counters)(void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
+	/* As store_doctor(), of what follows the scheme; NULL: its operations tell all there is. */
+	void (*doctor)(const char *url, const char *rest, struct doctor *d);
 } schemes[] = {
-	{"file", file_open, NULL},
-	{"hdfs", hdfs_open, hdfs_counters_of_all},
-	{"ram", ram_open, NULL},
-	{"ram-norename", ram_norename_open, NULL},
+	{"file", file_open, NULL, file_doctor},
+	{"hdfs", hdfs_open, hdfs_counters_of_all, hdfs_doctor},
+	{"ram", ram_open, NULL, NULL},
+	{"ram-norename", ram_norename_open, NULL, NULL},
 };
 
 static const struct store_filter {
@@ -135,6 +137,22 @@ int store_open(const char *url, struct store **ret_store, char **ret_path, struc
 	*ret_store = TAKE(s);
 	*ret_path = TAKE(path);
 	return 0;
+}
+
+int store_doctor(const char *url, struct doctor *d)
+{
+	AUTO_URL struct url u = {NULL};
+	struct err e = {0};
+	int r = store_url(url, &u, &e);
+	const struct store_scheme *scheme = r == 0 ? scheme_find(u.scheme) : NULL;
+
+	if (r == 0 && !u.scheme[0])
+		file_doctor(url, u.rest, d);
+	else if (scheme && scheme->doctor && !path_climbs(str_of(u.rest)))
+		scheme->doctor(url, u.rest, d);
+	else
+		doctor_any(url, d);
+	return d->r;
 }
 
 void store_init(struct store *s, const struct store_ops *ops)

@@ -22,6 +22,8 @@ int local_new(struct loop *loop, const struct hdfs_conf *conf, struct local **re
 /* No read may be under way. */
 void local_free(struct local *l);
 DEFINE_AUTO(local);
+/* The path of a DataNode's domain socket: "_PORT" in the site's pattern is the DataNode's. 0 or -ENAMETOOLONG. */
+int local_socket_path(const char *pattern, uint16_t port, char *out, size_t n);
 /* Whether the node is this host. */
 bool local_is_here(const struct local *l, const struct hdfs_node *node);
 /* Whether it is, and its domain socket may be tried. */

@@ -111,8 +111,7 @@ static void replica_late(struct timer *t)
 	local_answered(k, -ETIMEDOUT);
 }
 
-/* "_PORT" in the site's path is the DataNode's. */
-static int socket_path(const char *pattern, uint16_t port, char *out, size_t n)
+int local_socket_path(const char *pattern, uint16_t port, char *out, size_t n)
 {
 	const char *at = strstr(pattern, "_PORT");
 	int r = at ? snprintf(out, n, "%.*s%u%s", (int)(at - pattern), pattern, port, at + 5) : snprintf(out, n, "%s", pattern);
@@ -124,7 +123,7 @@ static int socket_connect(struct local *l, uint16_t port, struct conn **ret)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	AUTO_CLOSE int fd = -1;
-	int r = socket_path(l->conf->domain_socket, port, at.sun_path, sizeof(at.sun_path));
+	int r = local_socket_path(l->conf->domain_socket, port, at.sun_path, sizeof(at.sun_path));
 
 	if (r < 0)
 		return r;

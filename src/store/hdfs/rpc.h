@@ -80,6 +80,7 @@ struct rpc_ask {
 	/* Results, in done() only. */
 	struct str answer;		/* in place, when r is 0 */
 	struct err err;			/* words, else */
+	bool connected;			/* somebody took the connection */
 	/* Its own. */
 	struct dial dial;
 	bool dialling;

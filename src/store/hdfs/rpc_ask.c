@@ -60,6 +60,7 @@ static void ask_dialled(struct dial *d, int r, struct conn *conn)
 	};
 
 	ask->dialling = false;
+	ask->connected = r == 0;
 	if (r == 0)
 		r = rpc_new(conn, &conf, &ask->rpc);
 	if (r == 0)
@@ -79,6 +80,7 @@ void rpc_ask(struct rpc_ask *ask, const char *host, uint16_t port)
 {
 	ask->rpc = NULL;
 	ask->err.code = 0;
+	ask->connected = false;
 	ask->answer = (struct str){"", 0};
 	ask->call = (struct rpc_call){.call_id = 0, .done = ask_done};
 	timer_init(&ask->timer, ask->loop, ask_late);

@@ -17,6 +17,8 @@
 
 #define RPC_CLIENT_PROTOCOL "org.apache.hadoop.hdfs.protocol.ClientProtocol"
 #define RPC_CLIENT_DATANODE_PROTOCOL "org.apache.hadoop.hdfs.protocol.ClientDatanodeProtocol"
+#define RPC_NAMENODE_PROTOCOL "org.apache.hadoop.hdfs.server.protocol.NamenodeProtocol"
+#define RPC_USERS_PROTOCOL "org.apache.hadoop.tools.GetUserMappingsProtocol"
 #define RPC_HA_PROTOCOL "org.apache.hadoop.ha.HAServiceProtocol"
 
 enum rpc_auth { RPC_AUTH_SIMPLE = 0, RPC_AUTH_SASL = 0xDF };
