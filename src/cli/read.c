@@ -23,7 +23,7 @@ static struct {
 	uint64_t dp_rank, dp_size, from, n_samples, n_epochs, n_workers, batch, time_limit_s;
 	const char *digest, *out, *state;
 	struct opt_texts fields;
-	bool json, stats;
+	bool json;
 } opts = {.dp_size = 1, .from = UINT64_MAX, .batch = UINT64_MAX, .n_epochs = 1};
 
 static const struct opt table[] = {
@@ -40,7 +40,7 @@ static const struct opt table[] = {
 	{"workers", 0, OPT_U64, &opts.n_workers, "N", "worker processes (default: as many as processors)"},
 	{"time-limit", 0, OPT_U64, &opts.time_limit_s, "S", "seconds for one sample, then another worker tries (default 60)"},
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "JSON in place of text"},
-	{"stats", 0, OPT_FLAG, &opts.stats, NULL, "on stderr, at the end: what the store has counted"},
+	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
 	{NULL},
 };
 
@@ -289,11 +289,6 @@ static int give_up(struct run *run, int r)
 	return r;
 }
 
-static void print_counter(void *ctx, const char *name, uint64_t value)
-{
-	fprintf(stderr, "%s %llu\n", name, (unsigned long long)value);
-}
-
 static int finish(struct run *run, struct err *e)
 {
 	struct read_figures *f = &run->figures;
@@ -307,8 +302,6 @@ static int finish(struct run *run, struct err *e)
 	engine_counts_get(run->engine, &f->counts);
 	if (r == 0 && !run->digest)
 		r = read_print_figures(f, opts.json) == CMD_DONE ? 0 : -ENOMEM;
-	if (opts.stats)
-		plan_counters(run->plan, print_counter, NULL);
 	if (run->signal)
 		log_error("interrupted; go on with --from %llu", (unsigned long long)f->consumed);
 	return r;

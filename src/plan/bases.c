@@ -122,15 +122,3 @@ int bases_add(struct bases *b, const char *url, uint32_t *ret_base, struct err *
 	b->all.ptr[b->all.n++] = base;
 	return 0;
 }
-
-void bases_counters(const struct bases *b, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
-{
-	for (size_t i = 0; i < b->all.n; i++) {
-		size_t first = 0;
-
-		while (b->all.ptr[first].store != b->all.ptr[i].store)
-			first++;
-		if (first == i)
-			store_counters(b->all.ptr[i].store, fn, ctx);
-	}
-}

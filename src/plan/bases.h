@@ -27,8 +27,6 @@ void bases_init(struct bases *b);
 void bases_release(struct bases *b);
 /* Opens url's store, shared with those before it that are of the same store; an equal URL is the same base. */
 int bases_add(struct bases *b, const char *url, uint32_t *ret_base, struct err *e);
-/* store_counters() of each of the stores, once. */
-void bases_counters(const struct bases *b, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 /* path / name; -ENAMETOOLONG. */
 int base_path(const struct base *b, struct str name, char *out, size_t n);
 

@@ -318,8 +318,3 @@ int plan_sample(struct plan *p, uint64_t position, unsigned attempt, struct plan
 
 	return r < 0 ? r : item_fill(p, ret, e);
 }
-
-void plan_counters(const struct plan *p, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx)
-{
-	bases_counters(&p->index->bases, fn, ctx);
-}

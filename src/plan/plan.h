@@ -39,8 +39,6 @@ int plan_open_any(const char *const *paths, unsigned n_paths, const struct plan_
 /* The spec that plan_open_any() would make a plan of: read from a file, or that of bare paths. */
 int plan_spec_of(const char *const *paths, unsigned n_paths, struct spec **ret, struct err *e);
 void plan_free(struct plan *p);
-/* What the stores of the data have counted, as store_counters(). */
-void plan_counters(const struct plan *p, void (*fn)(void *ctx, const char *name, uint64_t value), void *ctx);
 DEFINE_AUTO(plan);
 
 /* What indexing found, for people. */
