@@ -17,6 +17,7 @@
 #include "feed/job.h"
 #include "feed/loader.h"
 #include "net/capacity.h"
+#include "store/store.h"
 
 #define BACKLOG 4096
 
@@ -68,10 +69,17 @@ static void to_background(void)
 	dup2(log >= 0 ? log : null, STDERR_FILENO);
 }
 
+static void tell_counter(void *ctx, const char *name, uint64_t value)
+{
+	if (value)
+		fprintf(stderr, "%s %llu\n", name, (unsigned long long)value);
+}
+
 static int serve(int fd, int listening)
 {
 	struct err e = {0};
 	pid_t pid = fork();
+	int r;
 
 	if (pid < 0) {
 		log_error("fork: %s", err_text(-errno));
@@ -85,10 +93,11 @@ static int serve(int fd, int listening)
 		log_error("listening: %s", err_text(-errno));
 	/* Ranks open another one where they are; a rank that is ended ends its job. */
 	memory_end_first(500);
-	if (loader_run(fd, listening, &e) == 0)
-		return 0;
-	log_error("%s", e.words);
-	return 1;
+	r = loader_run(fd, listening, &e);
+	if (r < 0)
+		log_error("%s", e.words);
+	store_counters_of_all(tell_counter, NULL);
+	return r < 0;
 }
 
 static int run_job(const char *job)
