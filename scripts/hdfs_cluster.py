@@ -202,7 +202,14 @@ class Cluster:
         if wait and node.startswith("nn"):
             wait_for(f"{self.name}: {node}", lambda: self.nn_state(node))
         elif wait:
-            wait_for(f"{self.name}: {node} known to the NameNode", lambda: self.alive(node) and node in self.live())
+            self.wait_known(node)
+
+    def wait_known(self, dn):
+        """Until the DataNode has registered with the active NameNode, which may not yet have noticed that it was gone."""
+        def actors():
+            return json.loads(self.jmx(dn, "DataNode,name=DataNodeInfo").get("BPServiceActorInfo", "[]"))
+        wait_for(f"{self.name}: {dn} known to the NameNode", lambda: self.alive(dn) and any(
+            a["ActorState"] == "RUNNING" and a["NamenodeHaState"] == "active" for a in actors()) and dn in self.live())
 
     def alive(self, node):
         if not self.is_up(node):
@@ -218,7 +225,9 @@ class Cluster:
             self.wait_nns()
             if not self.active():
                 self.activate("nn1")
-        self.wait_live(self.set.n_dn)
+        for dn in self.dns:
+            self.wait_known(dn)
+        wait_for(f"{self.name}: no safe mode", self.is_writable)
 
     def stop(self):
         """In order; the data stays."""
@@ -432,8 +441,8 @@ def start_cluster(folder, n_dn, **options):
     c.wait_nns()
     if c.set.ha:
         c.activate("nn1")
-    for node in c.dns:
-        wait_for(f"{c.name}: {node}", lambda node=node: c.alive(node) and node in c.live())
+    for dn in c.dns:
+        c.wait_known(dn)
     wait_for(f"{c.name}: no safe mode", c.is_writable)
     c.web_json("PUT", "/", "SETPERMISSION", user="hdfs", permission="777")
     return c
