@@ -1,7 +1,7 @@
 # For a newcomer: every target works alone, from a fresh clone, on Debian 12 as root or with sudo.
 # The build itself is meson.build; HACKING.md tells more.
 
-.PHONY: build setup demo test test-all bench check fuzz install clean
+.PHONY: build setup demo demo-hdfs test test-all bench check fuzz install clean
 DESTDIR ?=
 PREFIX ?= /usr/local
 
@@ -13,6 +13,9 @@ setup:				# packages and the Python environment, when missing
 
 demo:				# a real model trained through the loader, killed, resumed, recomputed; with figures
 	scripts/demo
+
+demo-hdfs:			# the same data in a real HDFS of four processes: read, trained on while a DataNode is killed
+	scripts/demo-hdfs
 
 test:				# what a change must pass: 15 minutes on two cores
 	scripts/setup tests/packages.txt

@@ -280,6 +280,12 @@ def demo():
     return one("demo", ["scripts/demo"], 1800)
 
 
+@step(default=False)
+def demo_hdfs():
+    """make demo-hdfs, with its claims."""
+    return one("demo-hdfs", ["scripts/demo-hdfs"], 1800)
+
+
 # --- all of it
 
 def choose(args):
