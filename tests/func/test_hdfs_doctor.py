@@ -27,8 +27,25 @@ def one(found, topic):
     return line
 
 
+def wait_replicas(folder, name, n):
+    """A file is closed when one replica is there."""
+    wait_for(f"{n} replicas of {name}", lambda: all(len(b["dns"]) == n for b in folder.blocks(name)))
+
+
+def refuses(port):
+    with socket.socket() as s:
+        return s.connect_ex(("127.0.0.1", port)) != 0
+
+
+def kill(cluster, node):
+    """Its sockets may live a little longer than its first thread."""
+    cluster.kill(node)
+    wait_for(f"{node} refuses", lambda: refuses(cluster.port(node)))
+
+
 def test_a_healthy_cluster(olddog, hdfs, hdfs_dir):
     hdfs_dir.put("a/x", b"x" * 100_000, blocksize=1 << 16, replication=3)
+    wait_replicas(hdfs_dir, "a/x", 3)
     before = hdfs_dir.status("a/x")
     found = doctor(olddog, hdfs_dir.url(), env=hdfs_dir.env)
     assert not {"warn", "fail"} & {grade for lines in found.values() for grade, _ in lines}, found
@@ -123,6 +140,7 @@ def test_no_configuration(olddog, hdfs, tmp_path):
 def test_safe_mode_and_dead_datanodes(olddog, hdfs_faulty, faulty_dir):
     faulty_dir.put("x", b"x" * 1000, replication=3)
     faulty_dir.put("y/single", b"x" * 1000, replication=1)
+    wait_replicas(faulty_dir, "x", 3)
     boss = {**faulty_dir.env, "HADOOP_USER_NAME": "hdfs"}
     hdfs_faulty.admin("-safemode", "enter")
     try:
@@ -131,7 +149,7 @@ def test_safe_mode_and_dead_datanodes(olddog, hdfs_faulty, faulty_dir):
     finally:
         hdfs_faulty.admin("-safemode", "leave")
     (dn,) = faulty_dir.blocks("y/single")[0]["dns"]
-    hdfs_faulty.kill(dn)
+    kill(hdfs_faulty, dn)
     found = doctor(olddog, faulty_dir.url("x"), env=boss)
     assert found["datanode"][0][1].startswith("2 of 3 that have blocks of")
     assert found["datanode"][1] == ("warn", f"127.0.0.1:{hdfs_faulty.port(dn)}: nobody listens there: the DataNode is down")
@@ -143,13 +161,14 @@ def test_safe_mode_and_dead_datanodes(olddog, hdfs_faulty, faulty_dir):
 
 
 def test_a_pair_of_namenodes(olddog, hdfs_ha):
-    hdfs_ha.web("PUT", "/doctor/x", "CREATE", body=b"kept", overwrite="true")
     if hdfs_ha.active() != "nn1":
         hdfs_ha.activate("nn1")
+    hdfs_ha.web("PUT", "/doctor/x", "CREATE", body=b"kept", overwrite="true")
+    hdfs_ha.web_json("GET", "/doctor/x", "GETFILESTATUS")
     found = doctor(olddog, hdfs_ha.url + "/doctor", env=hdfs_ha.env())
     assert one(found, "cluster")[1].startswith(f"nameservice {hdfs_ha.name}, 2 NameNodes")
     assert [(g, w.split(",")[1]) for g, w in found["namenode"]] == [("ok", " active"), ("ok", " standby")]
-    hdfs_ha.kill("nn1")
+    kill(hdfs_ha, "nn1")
     found = doctor(olddog, hdfs_ha.url + "/doctor", rc=1, env=hdfs_ha.env())
     assert [g for g, _ in found["namenode"]] == ["fail", "ok"]
     assert "no NameNode is active" in one(found, "ha")[1]
@@ -158,7 +177,7 @@ def test_a_pair_of_namenodes(olddog, hdfs_ha):
     assert [g for g, _ in found["namenode"]] == ["warn", "ok"] and "nobody listens there" in found["namenode"][0][1]
     assert one(found, "ha") == ("warn", "1 of 2 NameNodes answer: it works, with none to take over")
     assert one(found, "datanode")[0] == "ok"
-    hdfs_ha.kill("nn2")
+    kill(hdfs_ha, "nn2")
     found = doctor(olddog, hdfs_ha.url + "/doctor", rc=1, env=hdfs_ha.env())
     assert [g for g, _ in found["namenode"]] == ["fail", "fail"]
     assert "no NameNode answers" in one(found, "ha")[1] and "datanode" not in found
