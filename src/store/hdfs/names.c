@@ -37,24 +37,27 @@ static bool interned_grow(struct interned *in)
 	return true;
 }
 
+/* What is there is found also when nothing can be added any more. */
 const char *intern(struct interned *in, struct str s)
 {
 	const char **slot;
 
 	if (in->last && str_eq(s, in->last))
 		return in->last;
-	if (in->n * 2 >= in->n_slots && (in->n >= MAX_INTERNED || !interned_grow(in)))
-		return NULL;
+	slot = in->n_slots ? slot_of(in, s) : NULL;
+	if (slot && *slot)
+		return in->last = *slot;
 	/* A NUL in a name would never be found again. */
-	if (memchr(s.p, 0, s.n))
+	if (s.n && memchr(s.p, 0, s.n))
 		return NULL;
-	slot = slot_of(in, s);
-	if (!*slot) {
-		*slot = mem_strndup(s.p, s.n);
-		in->n += *slot != NULL;
+	if (in->n * 2 >= in->n_slots) {
+		if (in->n >= MAX_INTERNED || !interned_grow(in))
+			return NULL;
+		slot = slot_of(in, s);
 	}
-	in->last = *slot;
-	return *slot;
+	*slot = mem_strndup(s.p, s.n);
+	in->n += *slot != NULL;
+	return in->last = *slot;
 }
 
 void interned_release(struct interned *in)
