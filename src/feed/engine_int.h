@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the engine, shared by engine.c (decisions into deeds), stream.c (a rank's batches), item.c (one sample
- * from its bytes to its place) and collate.c (a batch's memory). Nobody else includes this.
+ * The inside of the engine, shared by engine.c (decisions into deeds), stream.c and
+ * stream_open.c (a rank's batches), item.c (one sample from its bytes to its place) and collate.c (a batch's memory). Nobody else includes this.
  */
 #ifndef OLDDOG_FEED_ENGINE_INT_H
 #define OLDDOG_FEED_ENGINE_INT_H
@@ -183,7 +183,7 @@ static inline unsigned batch_lead(const struct batch_work *b)
 void stream_fail(struct stream *s, int r, const char *words);
 /* An item of b is through: r < 0 with words. */
 void batch_item_ended(struct batch_work *b, uint32_t index, int r, const char *words);
-/* An item of s is gone; a closed stream ends with its last. */
+/* stream_open.c: an item of s is gone; a closed stream ends with its last. */
 void stream_drop_item(struct stream *s);
 /* Calls ready(), from the loop. */
 void stream_tell(struct stream *s);

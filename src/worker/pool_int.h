@@ -76,8 +76,10 @@ struct worker_pool {
 int proc_init(struct worker_proc *p, struct worker_pool *pool);
 /* Ends and reaps at once; the queue stays. */
 void proc_release(struct worker_proc *p);
-/* From PROC_NONE. A failure leaves it there. */
+/* From PROC_NONE. A failure leaves it there. In proc_start.c, which sets these two going: */
 int proc_start(struct worker_proc *p, struct err *e);
+void proc_arm(struct worker_proc *p);
+void proc_can_read(struct conn *c, unsigned can, void *ctx);
 /* Gives a work to a READY worker: 0, -EAGAIN (no room in its output, or it has just ended). */
 int proc_send(struct worker_proc *p, struct work *w);
 void proc_rest(struct worker_proc *p, uint64_t until_ns);
