@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the engine, shared by engine.c (decisions into deeds), stream.c and
- * stream_open.c (a rank's batches), item.c (one sample from its bytes to its place) and collate.c (a batch's memory). Nobody else includes this.
+ * The inside of the engine, shared by engine.c (decisions into deeds), stream.c and stream_open.c (a rank's batches), item.c
+ * (one sample from its bytes to its place) and collate.c (a batch's memory). Nobody else includes this.
  */
 #ifndef OLDDOG_FEED_ENGINE_INT_H
 #define OLDDOG_FEED_ENGINE_INT_H
