@@ -3,6 +3,10 @@
  * Reading a file: ranges over many blocks and DataNodes at once. Locations are fetched, kept while they are good, and
  * fetched anew when replicas fail; each piece goes to the replica that read_policy.h chooses, is verified chunk by chunk,
  * and goes elsewhere when it fails, from where it had come to. A range that is done is right.
+ *
+ * All bytes are of the version that is named, or, where none is, of the file that was there when it was located: one that was
+ * put in its place meanwhile is -ESTALE, or not seen. Only what was cut short in place and grew again (truncate, then append)
+ * has the blocks that it had, and is taken for the same.
  */
 #ifndef OLDDOG_STORE_HDFS_READ_H
 #define OLDDOG_STORE_HDFS_READ_H
