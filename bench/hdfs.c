@@ -230,15 +230,17 @@ static int verb_write(int argc, char **argv)
 
 static int verb_list(void)
 {
-	struct store_listing l = {.more = true};
+	struct store_listing l;
 	AUTO_FREE char *after = NULL;
+	bool more = true;
 	int r = 0;
 
 	begin_clock();
-	while (r == 0 && l.more) {
+	while (more) {
 		r = store_list_page(run.store, run.path, after, &l, &run.err);
 		if (r < 0)
 			break;
+		more = l.more;
 		run.n_items += l.n;
 		mem_free(TAKE(after));
 		after = l.n ? mem_strdup(l.entries[l.n - 1].name) : NULL;

@@ -10,25 +10,26 @@
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
+#include "net/pace.h"
 #include "net/timers.h"
 
 #define MAX_EVENTS 64
 #define VIRTUAL_START_NS NS_PER_S
 
 struct loop {
-	bool is_virtual, running, stopped, no_pwait2;
+	bool is_virtual, running, stopped, no_pwait2, paced;
 	int epoll_fd, event_fd;
 	uint64_t now_ns;
 	struct timers timers;
 	size_t n_watches, n_holds;
 	struct epoll_event events[MAX_EVENTS];
 	int n_events;
-	pthread_mutex_t lock; /* of the posted tasks */
+	struct pace pace;
+	unsigned n_run;	/* callbacks of this turn */
+	pthread_mutex_t lock; /* of what is posted, and of whether a post has to wake */
 	struct task *posted, **posted_tail;
+	bool asleep;
 };
-
-/* Which loop this thread is inside of, so that a post to oneself needs no system call. */
-static _Thread_local struct loop *loop_of_thread;
 
 static int loop_open_fds(struct loop *loop)
 {
@@ -113,6 +114,12 @@ static bool loop_goes_on(const struct loop *loop, const bool *flag)
 	return !loop->stopped && !(flag && *flag);
 }
 
+void loop_pace(struct loop *loop)
+{
+	loop->paced = !loop->is_virtual;
+	loop->pace.mean_gap_ns = NS_PER_MS;
+}
+
 /* Those that were due and set before this turn; what they set themselves waits for the next. */
 static void run_timers(struct loop *loop, const bool *flag)
 {
@@ -125,6 +132,7 @@ static void run_timers(struct loop *loop, const bool *flag)
 			return;
 		timer_clear(t);
 		loop_tick(loop);
+		loop->n_run++;
 		t->fn(t);
 	}
 }
@@ -193,6 +201,7 @@ static void run_events(struct loop *loop, const bool *flag)
 			continue;
 		}
 		loop_tick(loop);
+		loop->n_run++;
 		w->fn(w, events);
 	}
 	loop->n_events = 0;
@@ -203,19 +212,18 @@ static void run_events(struct loop *loop, const bool *flag)
 void loop_post(struct loop *loop, struct task *t)
 {
 	uint64_t one = 1;
-	bool was_empty;
 
 	t->next = NULL;
 	pthread_mutex_lock(&loop->lock);
-	was_empty = !loop->posted;
 	*loop->posted_tail = t;
 	loop->posted_tail = &t->next;
 	/*
 	 * Inside the lock: once it is open, the loop may run the task, end and close the descriptor. A failing write
 	 * means that the counter is full, and so that the loop will wake.
 	 */
-	if (was_empty && loop_of_thread != loop && write(loop->event_fd, &one, sizeof(one)) < 0)
+	if (loop->asleep && write(loop->event_fd, &one, sizeof(one)) < 0)
 		assert(errno == EAGAIN);
+	loop->asleep = false;
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -227,6 +235,22 @@ static bool has_posted(struct loop *loop)
 	has = loop->posted != NULL;
 	pthread_mutex_unlock(&loop->lock);
 	return has;
+}
+
+/* Whether it may: from now on a post wakes it. */
+static bool fall_asleep(struct loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	loop->asleep = !loop->posted;
+	pthread_mutex_unlock(&loop->lock);
+	return loop->asleep;
+}
+
+static void wake_up(struct loop *loop)
+{
+	pthread_mutex_lock(&loop->lock);
+	loop->asleep = false;
+	pthread_mutex_unlock(&loop->lock);
 }
 
 static struct task *pop_posted(struct loop *loop)
@@ -250,6 +274,7 @@ static void run_posted(struct loop *loop, const bool *flag)
 		t = pop_posted(loop);
 		pthread_mutex_unlock(&loop->lock);
 		loop_tick(loop);
+		loop->n_run++;
 		t->fn(t);
 		pthread_mutex_lock(&loop->lock);
 	}
@@ -313,20 +338,44 @@ static int wait_events(struct loop *loop, uint64_t ns)
 	return loop->no_pwait2 ? wait_ms(loop, ns) : n;
 }
 
+/* Before it sleeps for longer: what comes meanwhile comes together. */
+static void nap(struct loop *loop, uint64_t at_most_ns)
+{
+	struct timespec t = {.tv_nsec = (long)MIN(pace_nap(&loop->pace, loop->now_ns, loop->n_run), at_most_ns)};
+
+	if (t.tv_nsec)
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+static int sleep_until_due(struct loop *loop)
+{
+	uint64_t ns = sleep_ns(loop);
+	int n, failed;
+
+	if (loop->is_virtual && !ns)
+		return 0;
+	if (ns && loop->paced)
+		nap(loop, ns);
+	if (ns && !fall_asleep(loop))
+		ns = 0;
+	n = wait_events(loop, ns);
+	failed = n < 0 && errno != EINTR ? -errno : 0;
+	if (ns)
+		wake_up(loop);
+	loop->n_events = MAX(n, 0);
+	return failed;
+}
+
 static int loop_turn(struct loop *loop, const bool *flag)
 {
-	uint64_t ns;
-	int n;
+	int r;
 
 	loop_tick(loop);
-	ns = sleep_ns(loop);
-	if (!loop->is_virtual || ns) {
-		n = wait_events(loop, ns);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		loop->n_events = MAX(n, 0);
-	}
+	r = sleep_until_due(loop);
+	if (r < 0)
+		return r;
 	loop_tick(loop);
+	loop->n_run = 0;
 	run_events(loop, flag);
 	run_posted(loop, flag);
 	run_timers(loop, flag);
@@ -335,16 +384,13 @@ static int loop_turn(struct loop *loop, const bool *flag)
 
 static int loop_run_to(struct loop *loop, const bool *flag)
 {
-	struct loop *outer = loop_of_thread;
 	int r = 0;
 
 	assert(!loop->running);
 	loop->running = true;
-	loop_of_thread = loop;
 	while (r == 0 && loop_goes_on(loop, flag) && !loop_is_idle(loop))
 		r = loop_turn(loop, flag);
 	loop->running = loop->stopped = false;
-	loop_of_thread = outer;
 	return r;
 }
 

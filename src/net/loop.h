@@ -26,6 +26,12 @@ int loop_new_virtual(struct loop **ret_loop);
 void loop_free(struct loop *loop);
 DEFINE_AUTO(loop);
 
+/*
+ * While very much comes in small pieces, this loop looks up every 100 us or so and takes what has gathered (net/pace.h),
+ * and not each by itself: an answer may be late by as much. For loops of threads that serve others.
+ */
+void loop_pace(struct loop *loop);
+
 /* Nanoseconds, monotonic; constant while one callback runs. */
 uint64_t loop_now(struct loop *loop);
 bool loop_is_virtual(const struct loop *loop);
