@@ -5,7 +5,8 @@ the same files, which are in the page cache.
 
 read: one file of --gb in blocks of 128 MiB, replication 1; through DataNodes and, where a client can, from local replicas by
 the DataNode's descriptors. write: --gb, replication 1 and 3. ranges: 1,000 ranges of 4 KiB to 1 MiB (log-uniform) of that
-file, the same list for all. names: 20,000 looks at a path, and a listing of --entries.
+file, the same list for all. far: the same, 10 ms (--rtt) of round trip away: bench/hdfs-far has made a link between two
+network namespaces (tests/func/wan.c), runs this in one, and the clients run in the other. names: 20,000 looks at a path, and a listing of --entries.
 
 CPU is the client's own, in seconds a GB (10^9 bytes) or microseconds an item. FsShell and curl cannot tell their start from
 their work: of FsShell what `-test -e /` takes in the same round is taken off; curl starts in milliseconds.
@@ -30,6 +31,8 @@ PEER = [sys.executable, ROOT / "bench/peer_hdfs_native.py"]
 SHELL = "org.apache.hadoop.fs.FsShell"
 RATES = {"wall": Measure("s a GB", "wall"), "mb_s": Measure("MB/s", "mb_s", absolute=True), "cpu": Measure("CPU, s a GB", "cpu")}
 N_STATS = 20000
+LINK = os.environ.get("BENCH_LINK")  # its name, and of the program that made it
+FAR = [os.environ["BENCH_WAN"], "exec", LINK, "b"] if LINK else []
 
 QUESTIONS = {
     "read": Question("hdfs-read", "What does reading a large file of HDFS cost?", RATES, [
@@ -44,6 +47,9 @@ QUESTIONS = {
         "ms": Measure("ms", "ms"), "cpu": Measure("CPU, s", "cpu"), "mb": Measure("MB", "mb", absolute=True)}, [
         Target("ms", "olddog", "hdfs-native, one by one", at_least=2), Target("ms", "olddog", "hdfs-native, 16 threads", at_least=1),
         Target("cpu", "olddog", "hdfs-native, one by one", at_most=0.6)]),
+    "far": Question("hdfs-far", "What do scattered reads of an HDFS cost that is far away?", {
+        "ms": Measure("ms", "ms"), "cpu": Measure("CPU, s", "cpu"), "mb": Measure("MB", "mb", absolute=True)}, [
+        Target("ms", "olddog", "hdfs-native, one by one", at_least=20), Target("ms", "olddog", "hdfs-native, 16 threads")]),
     "names": Question("hdfs-names", "What do looking and listing cost?", {
         "stat_us": Measure("CPU, us a stat", "stat_us"), "stats_s": Measure("stats/s", "stats_s", absolute=True),
         "list_us": Measure("CPU, us an entry", "list_us"), "list_s": Measure("listing, s", "list_s")}, [
@@ -54,7 +60,7 @@ QUESTIONS = {
 
 def told(argv, env, stdin=None):
     """What a program says of itself, as JSON."""
-    done = subprocess.run([str(a) for a in argv], env={**os.environ, **env}, input=stdin, stdout=subprocess.PIPE,
+    done = subprocess.run([str(a) for a in [*FAR, *argv]], env={**os.environ, **env}, input=stdin, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise SystemExit(f"bench: {' '.join(map(str, argv))}: {done.stderr[-2000:]}")
@@ -110,7 +116,7 @@ def make_file(house, path, n_bytes):
 
 def web_url(house, path, op):
     c = house.cluster
-    return f"http://127.0.0.1:{c.port('nn1', 'http')}/webhdfs/v1{path}?op={op}&user.name=olddog"
+    return f"http://{c.set.addr}:{c.port('nn1', 'http')}/webhdfs/v1{path}?op={op}&user.name=olddog"
 
 
 # A redirect names the DataNode; they are all here.
@@ -180,6 +186,18 @@ def ranges(house, args):
         "hdfs-native, 16 threads": lambda: of([*PEER, "ranges-16", url])}
 
 
+def far(house, args):
+    return ranges(house, args)
+
+
+def address():
+    """Of the servers."""
+    if not LINK:
+        return "127.0.0.1"
+    return subprocess.run([os.environ["BENCH_WAN"], "addr", LINK, "a"], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
+
+
 def names(house, args):
     url = house.url("/many")
     print(f"hdfs-names: {args.entries:,} entries are being made", file=sys.stderr, flush=True)
@@ -207,10 +225,11 @@ def main(question):
     args = parser.parse_args(sys.argv[2:])
     heap = "1500m" if question == "names" else "512m"
     with hdfs_cluster.Run() as run:
-        cluster = run.cluster("bench", 3, native=True, heap=heap, jvm="")
+        cluster = run.cluster("bench", 3, native=True, heap=heap, jvm="", addr=address())
         house = House(cluster, run.folder)
         subjects = rounds.only(globals()[question](house, args), args.only)
         conditions = {"DataNodes": 3, "page cache": "warm", "Hadoop": cluster.set.version}
+        conditions |= {"round trip": os.environ["BENCH_RTT"]} if LINK else {}
         conditions |= {"entries": f"{args.entries:,}"} if question == "names" else {"file": f"{args.gb:g} GB"}
         for run_once in subjects.values():  # servers and files get warm
             run_once()

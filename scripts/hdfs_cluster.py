@@ -6,7 +6,7 @@
         subprocess.run([.., c.url + "/x"], env={**os.environ, **c.env()})
         c.kill("dn2"); c.up("dn2"); c.wait_live(3)
 
-Nodes are nn1, nn2 (with ha), dn1 .. dnN, each on 127.0.0.1. DataNode I has the name 127.0.1.I, at which nothing listens:
+Nodes are nn1, nn2 (with ha), dn1 .. dnN, each on 127.0.0.1 (or addr). DataNode I has the name 127.0.1.I, at which nothing listens:
 a test may put a forwarder there, on the DataNode's own port, and set dfs.client.use.datanode.hostname. HDFS user hdfs is
 the superuser; clients are olddog. Permissions are on; / is open to all.
 
@@ -89,6 +89,7 @@ class Settings:
     native: bool = False
     heap: str = "128m"
     jvm: str = "-XX:TieredStopAtLevel=1"
+    addr: str = "127.0.0.1"                      # which the processes that start and use it have, in their network namespace
     racks: list = field(default_factory=list)
     keys: dict = field(default_factory=dict)     # of daemons and clients
     client: dict = field(default_factory=dict)   # of clients
@@ -102,7 +103,7 @@ class Cluster:
         self.name = self.folder.name
         self.set = Settings(**json.loads((self.folder / "settings.json").read_text()))
         self.conf = self.folder / "client"                   # HADOOP_CONF_DIR
-        self.url = f"hdfs://{self.name}" if self.set.ha else f"hdfs://127.0.0.1:{self.port('nn1')}"
+        self.url = f"hdfs://{self.name}" if self.set.ha else f"hdfs://{self.set.addr}:{self.port('nn1')}"
         self.nns = ["nn1", "nn2"] if self.set.ha else ["nn1"]
         self.dns = [f"dn{i + 1}" for i in range(self.set.n_dn)]
 
@@ -175,7 +176,7 @@ class Cluster:
         if node.startswith("nn"):
             keys = {"dfs.namenode.name.dir": data} | ({"dfs.ha.namenode.id": node} if self.set.ha else {})
         else:
-            at = {kind: f"127.0.0.1:{self.port(node, kind)}" for kind in ("data", "http", "ipc")}
+            at = {kind: f"{self.set.addr}:{self.port(node, kind)}" for kind in ("data", "http", "ipc")}
             keys = {"dfs.datanode.data.dir": data, "dfs.datanode.hostname": self.alias(node),
                     "dfs.datanode.address": at["data"], "dfs.datanode.http.address": at["http"],
                     "dfs.datanode.ipc.address": at["ipc"]}
@@ -237,7 +238,7 @@ class Cluster:
 
     def jmx(self, node, bean):
         """The bean's attributes; {} while the node does not answer."""
-        url = f"http://127.0.0.1:{self.port(node, 'http')}/jmx?qry=Hadoop:service={bean}"
+        url = f"http://{self.set.addr}:{self.port(node, 'http')}/jmx?qry=Hadoop:service={bean}"
         try:
             with urllib.request.urlopen(url, timeout=10) as answer:
                 beans = json.load(answer)["beans"]
@@ -307,13 +308,13 @@ class Cluster:
         still be named for a while after its end, so a read asks again."""
         query = urllib.parse.urlencode({"op": op, "user.name": user, **params})
         node = self.active() or "nn1"
-        url = f"http://127.0.0.1:{self.port(node, 'http')}/webhdfs/v1{urllib.parse.quote(path)}?{query}"
+        url = f"http://{self.set.addr}:{self.port(node, 'http')}/webhdfs/v1{urllib.parse.quote(path)}?{query}"
         status, said, to = web_once(method, url, None)
         if not to:
             return status, said
         target = urllib.parse.urlsplit(to)
         try:
-            return web_once(method, target._replace(netloc=f"127.0.0.1:{target.port}").geturl(), body)[:2]
+            return web_once(method, target._replace(netloc=f"{self.set.addr}:{target.port}").geturl(), body)[:2]
         except urllib.error.URLError:
             if method != "GET" or attempts == 1:
                 raise
@@ -382,12 +383,12 @@ def site_keys(c):
     """(core-site, hdfs-site) that daemons and clients share."""
     s = c.set
     if not s.ha:
-        return {"fs.defaultFS": c.url}, {"dfs.namenode.http-address": f"127.0.0.1:{c.port('nn1', 'http')}"}
+        return {"fs.defaultFS": c.url}, {"dfs.namenode.http-address": f"{c.set.addr}:{c.port('nn1', 'http')}"}
     keys = {"dfs.nameservices": c.name, f"dfs.ha.namenodes.{c.name}": "nn1,nn2",
             f"dfs.client.failover.proxy.provider.{c.name}": HDFS + "server.namenode.ha.ConfiguredFailoverProxyProvider"}
     for nn in c.nns:
-        keys[f"dfs.namenode.rpc-address.{c.name}.{nn}"] = f"127.0.0.1:{c.port(nn)}"
-        keys[f"dfs.namenode.http-address.{c.name}.{nn}"] = f"127.0.0.1:{c.port(nn, 'http')}"
+        keys[f"dfs.namenode.rpc-address.{c.name}.{nn}"] = f"{c.set.addr}:{c.port(nn)}"
+        keys[f"dfs.namenode.http-address.{c.name}.{nn}"] = f"{c.set.addr}:{c.port(nn, 'http')}"
     return {"fs.defaultFS": c.url}, keys
 
 
