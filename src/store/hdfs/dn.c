@@ -184,12 +184,20 @@ static void lease_reused(struct timer *t)
 	l->done(l, 0);
 }
 
+static void info_connected(struct dn_info *info, uint64_t ns)
+{
+	if (!info->rtt_ns || ns < info->rtt_ns)
+		info->rtt_ns = MAX(ns, 1);
+}
+
 static void lease_dialled(struct dial *d, int r, struct conn *conn)
 {
 	struct dn_lease *l = container_of(d, struct dn_lease, dial);
 
 	l->dialling = false;
 	l->conn = conn;
+	if (r == 0 && l->info)
+		info_connected(l->info, loop_now(l->pool->loop) - l->dialled_ns);
 	l->done(l, r);
 }
 
@@ -211,6 +219,7 @@ void dn_take(struct dn_pool *p, struct dn_lease *l, const struct hdfs_node *node
 	}
 	conn_close(TAKE(l->conn));
 	l->dialling = true;
+	l->dialled_ns = loop_now(p->loop);
 	l->dial = (struct dial){.loop = p->loop, .done = lease_dialled,
 		.deadline_ns = loop_now(p->loop) + p->conf->connect_timeout_ms * NS_PER_MS};
 	p->counters->dn_connects++;

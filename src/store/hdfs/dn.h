@@ -18,6 +18,7 @@ struct dn_info {
 	const char *uuid;
 	uint64_t dead_until_ns;		/* 0: alive, as far as is known */
 	uint64_t latency_ns;		/* to the first byte, smoothed; 0: not known */
+	uint64_t rtt_ns;		/* the quickest connect, which is the network's time alone; 0: not known */
 	unsigned n_reads;		/* under way */
 	unsigned n_failures;		/* in a row */
 	struct dn_info *next;		/* the pool's own */
@@ -43,6 +44,7 @@ struct dn_lease {
 	struct dn_info *info;
 	struct dial dial;
 	struct timer timer;		/* armed: an open connection was there */
+	uint64_t dialled_ns;
 	bool dialling;
 	char key[80];			/* address and port */
 };

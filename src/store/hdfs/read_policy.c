@@ -7,6 +7,8 @@
 #define LATENCY_UNKNOWN_NS (1 * NS_PER_MS)	/* so that a node that nobody asked is soon tried */
 #define HEDGE_MIN_NS (200 * NS_PER_MS)
 #define HEDGE_MAX_NS (3 * NS_PER_S)
+#define AT_ONCE_NEAR 8u
+#define AT_ONCE_FAR 32u
 #define HEDGE_LATENCIES 20u
 
 static uint64_t expected_ns(const struct read_choice *c)
@@ -43,6 +45,13 @@ int read_policy_choose(const struct read_choice *c, unsigned n)
 			best = (int)i;
 	}
 	return best;
+}
+
+unsigned read_policy_at_once(uint64_t rtt_ns)
+{
+	uint64_t more = rtt_ns / (NS_PER_MS / 2);
+
+	return (unsigned)MIN(AT_ONCE_NEAR + more, AT_ONCE_FAR);
 }
 
 uint64_t read_policy_hedge_ns(uint64_t latency_ns, uint64_t configured_ms)

@@ -25,6 +25,11 @@ enum { READ_NOBODY = -1, READ_LATER = -2 };
  */
 int read_policy_choose(const struct read_choice *c, unsigned n);
 /*
+ * How many reads one DataNode gets from us at once: as many as keep the disks and cores of one that is near busy, and more
+ * of one that is far, where most of a small read's time is the way. rtt_ns: of the network; 0: not known.
+ */
+unsigned read_policy_at_once(uint64_t rtt_ns);
+/*
  * After so long without a byte another replica is asked too. configured_ms: where the site's threshold is to hold, else 0:
  * then it follows the latencies that were seen.
  */

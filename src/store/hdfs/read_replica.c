@@ -35,7 +35,7 @@ static void choice_of(struct reads *r, const struct piece *p, unsigned i, struct
 	*ret = (struct read_choice){.distance = distance(r, p, i), .failed = !info || p->failed >> i & 1};
 	if (!info)
 		return;
-	ret->full = info->n_reads >= READ_MAX_OF_NODE;
+	ret->full = info->n_reads >= read_policy_at_once(info->rtt_ns);
 	ret->dead = dn_is_dead(r->dns, info);
 	ret->latency_ns = info->latency_ns;
 	ret->n_reads = info->n_reads;

@@ -53,6 +53,15 @@ static void a_full_node_is_waited_for_rather_than_a_dead_one_tried(void **state)
 	assert_int_equal(read_policy_choose(c, 2), READ_LATER);
 }
 
+static void a_node_far_away_gets_more_at_once_within_bounds(void **state)
+{
+	assert_int_equal(read_policy_at_once(0), 8);
+	assert_int_equal(read_policy_at_once(100 * NS_PER_US), 8);
+	assert_int_equal(read_policy_at_once(5 * NS_PER_MS), 18);
+	assert_int_equal(read_policy_at_once(100 * NS_PER_MS), 32);
+	assert_int_equal(read_policy_at_once(UINT64_MAX), 32);
+}
+
 static void a_hedge_follows_what_was_seen_within_bounds_unless_the_site_says(void **state)
 {
 	assert_int_equal(read_policy_hedge_ns(0, 0), 200 * NS_PER_MS);
@@ -83,6 +92,7 @@ int main(void)
 		cmocka_unit_test(the_near_goes_before_the_far_and_the_living_before_the_dead),
 		cmocka_unit_test(of_equals_the_one_that_should_be_soonest_is_taken),
 		cmocka_unit_test(a_full_node_is_waited_for_rather_than_a_dead_one_tried),
+		cmocka_unit_test(a_node_far_away_gets_more_at_once_within_bounds),
 		cmocka_unit_test(a_hedge_follows_what_was_seen_within_bounds_unless_the_site_says),
 		cmocka_unit_test(locations_are_asked_for_anew_in_windows_that_grow_and_end),
 	};
