@@ -9,6 +9,8 @@
 #define MAX_LOCATIONS (1u << 30)
 /* A DataNode reads a block's checksums from its disk, a hundredth of the block. */
 #define SLOWEST (16u << 20)
+/* Each replica is asked twice: a connection that ended says little of the node, which may be the only one. */
+#define N_ROUNDS 2u
 
 static void release(struct checksum *c)
 {
@@ -53,14 +55,14 @@ static void ask_block(struct checksum *c, struct checksum_block *b)
 {
 	const struct hdfs_located *at = &c->locations.blocks[b->i];
 
-	if (b->i_node == at->n_nodes) {
+	if (b->n_asked == N_ROUNDS * at->n_nodes) {
 		finish(c, err_set(&c->err, -EIO, "%s: no DataNode tells the checksum of block %llu: %s", c->path,
 			(unsigned long long)at->block.id, at->n_nodes ? err_words(&b->ask.err, b->ask.r) : "none has it"));
 		return;
 	}
 	buf_clear(&b->ask.out);
 	put_op_checksum(&b->ask.out, &at->block, at->token);
-	b->ask.node = &at->nodes[b->i_node];
+	b->ask.node = &at->nodes[b->n_asked % at->n_nodes];
 	b->ask.patience_ns = c->conf->socket_timeout_ms * NS_PER_MS + at->block.n_bytes / SLOWEST * NS_PER_S;
 	ask_start(&b->ask);
 }
@@ -90,7 +92,7 @@ static void answered(struct write_ask *ask)
 		finish(c, r);
 	} else if (r < 0) {
 		b->ask.r = r;
-		b->i_node++;
+		b->n_asked++;
 		ask_block(c, b);
 	} else {
 		c->n_under_way--;
@@ -106,7 +108,7 @@ static void ask_next(struct checksum *c, struct checksum_block *b)
 		return;
 	}
 	b->i = c->n_begun++;
-	b->i_node = 0;
+	b->n_asked = 0;
 	c->n_under_way++;
 	ask_block(c, b);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CRC-32C of a whole file without reading it: each block's by a DataNode that has it, from the checksums that it keeps
- * (COMPOSITE_CRC), joined. A replica that fails is asked elsewhere. What DataNodes cannot say so (a file that grows, of
- * CRC-32 instead of CRC-32C, of an old DataNode) is -EOPNOTSUPP, with words: read it.
+ * (COMPOSITE_CRC), joined. A replica that fails is asked elsewhere, then again. What DataNodes cannot say so (a file that
+ * grows, of CRC-32 instead of CRC-32C, of an old DataNode) is -EOPNOTSUPP, with words: read it.
  */
 #ifndef OLDDOG_STORE_HDFS_CHECKSUM_H
 #define OLDDOG_STORE_HDFS_CHECKSUM_H
@@ -19,7 +19,7 @@ struct checksum_block {
 	struct write_ask ask;
 	struct checksum *of;
 	size_t i;			/* of the block */
-	unsigned i_node;		/* of its replicas */
+	unsigned n_asked;		/* of its replicas, one after the other, again from the first */
 };
 
 /* One file's, embedded in its user's struct. */
