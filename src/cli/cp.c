@@ -136,6 +136,16 @@ static int target_open(struct target *t, const char *url, int n_sources, struct 
 	return 0;
 }
 
+/* What an earlier copy left where files go, or beside the one that comes; trees are swept by themselves. */
+static void sweep_target(const struct target *t)
+{
+	const char *slash = strrchr(t->path, '/');
+	AUTO_FREE char *parent = slash && slash > t->path ? mem_strndup(t->path, (size_t)(slash - t->path)) : NULL;
+
+	if (t->is_dir || parent)
+		copy_sweep(t->store, t->is_dir ? t->path : parent);
+}
+
 static int copy_all(struct copy *c, const struct target *t, int n, char **urls)
 {
 	int status = CMD_DONE;
@@ -179,6 +189,8 @@ static int run(int n, char **urls)
 
 	watch_signals();
 	r = target_open(&target, urls[n - 1], n - 1, &e);
+	if (r == 0 && !opts.dry)
+		sweep_target(&target);
 	if (r == 0)
 		r = cp_out_init(&out);
 	if (r == 0)

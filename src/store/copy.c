@@ -7,6 +7,10 @@
 
 #include "base/scope.h"
 #include "store/copy_int.h"
+#include "store/temporary.h"
+
+/* Of leftovers in one directory. */
+#define SWEEP_PAGES 64u
 
 void copy_task_release(struct copy_task *t)
 {
@@ -218,6 +222,42 @@ static int add_file(struct copy *c, struct store *from, const char *from_path, c
 	return 0;
 }
 
+static char *join(const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+
+	return mem_printf("%s%s%s", dir, n && dir[n - 1] != '/' ? "/" : "", name);
+}
+
+/* Of one page; whether another one may have more. */
+static bool sweep_page(struct store *s, const char *dir, char **after)
+{
+	struct store_listing page = {0};
+	bool more;
+
+	if (store_list_temporaries(s, dir, *after, &page, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < page.n; i++) {
+		AUTO_FREE char *path = temporary_is_abandoned(page.entries[i].name) ? join(dir, page.entries[i].name) : NULL;
+
+		if (path && page.entries[i].stat.kind == STORE_FILE)
+			store_remove(s, path, NULL);
+	}
+	mem_free(*after);
+	*after = page.n ? mem_strdup(page.entries[page.n - 1].name) : NULL;
+	more = page.more && *after && temporary_is(*after);
+	store_listing_release(&page);
+	return more;
+}
+
+void copy_sweep(struct store *s, const char *dir)
+{
+	AUTO_FREE char *after = NULL;
+
+	for (unsigned i = 0; i < SWEEP_PAGES && sweep_page(s, dir, &after); i++)
+		continue;
+}
+
 /* The walk of one tree. */
 struct tree {
 	struct copy *c;
@@ -226,13 +266,6 @@ struct tree {
 };
 
 static int add_tree(struct tree *w, const char *from, const char *to, const struct store_stat *stat, unsigned depth);
-
-static char *join(const char *dir, const char *name)
-{
-	size_t n = strlen(dir);
-
-	return mem_printf("%s%s%s", dir, n && dir[n - 1] != '/' ? "/" : "", name);
-}
 
 static int add_entry(struct tree *w, const char *from, const char *to, const struct store_entry *entry, unsigned depth)
 {
@@ -284,6 +317,8 @@ static int make_dir(struct tree *w, const char *to, const struct store_stat *sta
 {
 	int r = w->c->rules.dry ? 0 : store_mkdir(w->to, to, w->e);
 
+	if (r == 0 && !w->c->rules.dry)
+		copy_sweep(w->to, to);
 	if (r == 0 && w->c->rules.preserve && !w->c->rules.dry)
 		r = keep_dir(w, to, stat);
 	pthread_mutex_lock(&w->c->lock);

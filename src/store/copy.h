@@ -65,6 +65,11 @@ int copy_add(struct copy *c, struct store *from, const char *from_path, const st
 	const char *to_path, struct err *e);
 /* Waits until all is done. -ECANCELED when it was stopped. */
 int copy_finish(struct copy *c, struct copy_counts *ret, struct err *e);
+/*
+ * Removes from a directory what writers of this host left there that were killed; what others write, or may write, stays.
+ * Copies of trees do so by themselves in each directory that they copy into.
+ */
+void copy_sweep(struct store *s, const char *dir);
 /* ".NAME.olddog-cp" */
 bool copy_is_staging(const char *name);
 

@@ -116,6 +116,8 @@ static int find_parts(struct copy *c, struct copy_big *big, struct err *e)
 	int r = store_mkdir(s, big->staging, e);
 
 	if (r == 0)
+		copy_sweep(s, big->staging);
+	if (r == 0)
 		r = store_list(s, big->staging, &all, e);
 	for (size_t i = 0; i < all.n && r == 0; i++) {
 		unsigned k = part_of(big, &all.entries[i]);

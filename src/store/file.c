@@ -135,13 +135,13 @@ static int file_list(struct file_store *s, struct store_req *req, const char *pa
 	if (dir_fd < 0)
 		return -errno;
 	/* A first page is of the directory as it is now. */
-	if (req->to)
+	if (req->to && !req->temporaries)
 		d = dirs_take(s, path);
 	if (!d)
-		r = file_dir_read(s->root_fd, path, &d);
+		r = file_dir_read(s->root_fd, path, req->temporaries, &d);
 	if (r == 0)
 		r = list_page(s, req, dir_fd, d);
-	if (r == 0 && req->listing.more)
+	if (r == 0 && req->listing.more && !req->temporaries)
 		dirs_keep(s, TAKE(d));
 	return r;
 }

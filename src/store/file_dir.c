@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/scope.h"
-#include "store/publish.h"
+#include "store/temporary.h"
 
 #define MAX_NAMES (1u << 24)
 #define MAX_TEXT (1u << 30)
@@ -18,12 +18,12 @@ static void dir_closep(DIR **d)
 		closedir(*d);
 }
 
-static bool is_hidden(const char *name)
+static bool is_shown(const char *name, bool temporaries)
 {
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || publish_is_temporary(name);
+	return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && temporary_is(name) == temporaries;
 }
 
-static int read_names(DIR *from, struct buf *text, size_t *ret_n)
+static int read_names(DIR *from, bool temporaries, struct buf *text, size_t *ret_n)
 {
 	size_t n = 0;
 
@@ -34,7 +34,7 @@ static int read_names(DIR *from, struct buf *text, size_t *ret_n)
 		entry = readdir(from);
 		if (!entry)
 			break;
-		if (is_hidden(entry->d_name))
+		if (!is_shown(entry->d_name, temporaries))
 			continue;
 		buf_add(text, entry->d_name, strlen(entry->d_name) + 1);
 		n++;
@@ -62,7 +62,7 @@ static int sort_names(struct file_dir *d, size_t n)
 	return 0;
 }
 
-int file_dir_read(int root_fd, const char *path, struct file_dir **ret_dir)
+int file_dir_read(int root_fd, const char *path, bool temporaries, struct file_dir **ret_dir)
 {
 	AUTO(file_dir) struct file_dir *d = mem_zalloc(sizeof(*d));
 	AUTO_CLOSE int fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -82,7 +82,7 @@ int file_dir_read(int root_fd, const char *path, struct file_dir **ret_dir)
 	if (!dir || !d->path)
 		return -ENOMEM;
 	fd = -1; /* dir's */
-	r = read_names(dir, &d->text, &n);
+	r = read_names(dir, temporaries, &d->text, &n);
 	if (r == 0)
 		r = sort_names(d, n);
 	if (r < 0)

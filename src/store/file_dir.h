@@ -17,8 +17,11 @@ struct file_dir {
 	VEC(const char *) names;	/* bytewise sorted */
 };
 
-/* Blocking. path is of the file system, relative to root_fd. -E2BIG past 2^24 names. */
-int file_dir_read(int root_fd, const char *path, struct file_dir **ret_dir);
+/*
+ * Blocking. path is of the file system, relative to root_fd. temporaries: these alone, else all other names. -E2BIG past 2^24
+ * names.
+ */
+int file_dir_read(int root_fd, const char *path, bool temporaries, struct file_dir **ret_dir);
 void file_dir_free(struct file_dir *d);
 DEFINE_AUTO(file_dir);
 /* The index of the first name after this one; NULL: 0. */

@@ -5,30 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/scope.h"
 #include "store/path.h"
-
-#define TEMPORARY_PREFIX ".olddog-tmp-"
-
-bool publish_is_temporary(const char *name)
-{
-	return str_starts(str_of(name), TEMPORARY_PREFIX);
-}
-
-int publish_temporary_name(char out[static PUBLISH_NAME_BYTES])
-{
-	uint64_t random[2];
-
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return -errno;
-	snprintf(out, PUBLISH_NAME_BYTES, TEMPORARY_PREFIX "%016llx%016llx", (unsigned long long)random[0],
-		(unsigned long long)random[1]);
-	return 0;
-}
 
 static void publish_release(struct publishing *p)
 {
@@ -46,7 +27,7 @@ void publish_drop(struct publishing *p)
 
 static int temporary_make(struct publishing *p, unsigned mode)
 {
-	int r = publish_temporary_name(p->temporary);
+	int r = temporary_name(p->temporary);
 
 	if (r < 0)
 		return r;
@@ -157,7 +138,7 @@ int publish_sweep(int root_fd, const char *path)
 		return -errno;
 	TAKE_FD(fd);
 	while (r == 0 && (entry = readdir(dir)) != NULL)
-		r = is_dot(entry->d_name) || publish_is_temporary(entry->d_name) ? 0 : -ENOTEMPTY;
+		r = is_dot(entry->d_name) || temporary_is(entry->d_name) ? 0 : -ENOTEMPTY;
 	rewinddir(dir);
 	while (r == 0 && (entry = readdir(dir)) != NULL)
 		if (!is_dot(entry->d_name) && unlinkat(dirfd(dir), entry->d_name, 0) < 0 && errno != ENOENT)

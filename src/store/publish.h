@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole files that appear at once: a temporary in the same directory, synced, then named. Blocking. A process that is
- * killed on the way leaves a temporary behind, which listings do not show and removing its directory removes.
+ * killed on the way leaves a temporary behind, which listings do not show and removing its directory removes
+ * (store/temporary.h: so does a copy that goes on).
  */
 #ifndef OLDDOG_STORE_PUBLISH_H
 #define OLDDOG_STORE_PUBLISH_H
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PUBLISH_NAME_BYTES 64
+#include "store/temporary.h"
 
 enum publish {
 	PUBLISH_REPLACE,	/* in place of what was there */
@@ -20,7 +21,7 @@ enum publish {
 /* A file that is being written; nothing is at its path yet. */
 struct publishing {
 	int dir_fd, fd;		/* fd: to write into; -1: there is none */
-	char temporary[PUBLISH_NAME_BYTES];
+	char temporary[TEMPORARY_NAME_BYTES];
 	char *name;		/* within dir_fd; owned */
 };
 
@@ -35,10 +36,6 @@ int publish_end(struct publishing *p, enum publish how);
 void publish_drop(struct publishing *p);
 /* All at once. path is relative to root_fd and clean; its directory must be there (-ENOENT). What is returned is on the disk. */
 int publish_file(int root_fd, const char *path, const void *p, size_t n, enum publish how);
-/* A name that nobody has, for a temporary. 0 or -errno. */
-int publish_temporary_name(char out[static PUBLISH_NAME_BYTES]);
-/* Whether a name is of a temporary. */
-bool publish_is_temporary(const char *name);
 /* Removes the temporaries of a directory that has nothing else, else -ENOTEMPTY. */
 int publish_sweep(int root_fd, const char *path);
 

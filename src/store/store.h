@@ -171,6 +171,7 @@ struct store_req {
 	const struct store_set *set;	/* SET */
 	struct store_writer *writer;	/* OPEN_WRITER gives it, and APPEND to ABORT need it */
 	bool disk;			/* FLUSH */
+	bool temporaries;		/* LIST: what is being written, and nothing else; to must be set */
 	struct store_xattr xattr;
 	uint64_t deadline_ns;		/* by loop_now(); 0: none. Past it: -ETIMEDOUT */
 	enum store_prio prio;		/* a hint for engines that queue */
@@ -226,6 +227,11 @@ void store_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t valu
 
 /* The blocking wrapper: a private loop. Buffers from the callee are mem_free'd by the caller. */
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e);
+/*
+ * What other listings hide: files that are being written, or were when somebody was killed (store/temporary.h). Engines
+ * that have none may give other names. after: NULL, or the last of the page before.
+ */
+int store_list_temporaries(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e);
 /* The names after this one (NULL: from the first on), at most STORE_PAGE_ENTRIES. */
 int store_list_page(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e);
 /* All pages. */

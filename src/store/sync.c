@@ -5,6 +5,7 @@
 
 #include "base/scope.h"
 #include "store/engine.h"
+#include "store/temporary.h"
 
 #define LIST_MAX_ENTRIES (1u << 24)
 #define SHOWN_BYTES 384 /* of a path in words, which have 512 in all */
@@ -103,6 +104,16 @@ static int listing_join(struct store_listing *all, struct store_listing *page)
 int store_list_page(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e)
 {
 	struct store_req req = {.op = STORE_LIST, .path = path, .to = after};
+	int r = sync_call(s, &req, "list", e);
+
+	if (r == 0)
+		*ret = req.listing;
+	return r;
+}
+
+int store_list_temporaries(struct store *s, const char *path, const char *after, struct store_listing *ret, struct err *e)
+{
+	struct store_req req = {.op = STORE_LIST, .path = path, .to = after ? after : TEMPORARY_PREFIX, .temporaries = true};
 	int r = sync_call(s, &req, "list", e);
 
 	if (r == 0)

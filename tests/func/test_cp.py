@@ -139,6 +139,7 @@ def test_a_killed_copy_goes_on_where_it_stopped(olddog, tmp_path):
     got = summary(olddog, *args[1:])
     assert got["failed"] == 0 and got["skipped"] + got["copied"] == got["files"]
     assert tree_of(to) == want
+    assert not list(to.rglob(".olddog-tmp-*"))
 
 
 def test_ctrl_c_ends_in_order_and_can_be_resumed(olddog, tree, tmp_path):

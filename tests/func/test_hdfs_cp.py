@@ -138,6 +138,7 @@ def test_a_copy_between_clusters_killed_ten_times_goes_on(olddog, hdfs, hdfs_dir
     files = sorted(sizes)
     assert checksums(hdfs, hdfs_dir.path("tree"), files) == checksums(hdfs_second, second_dir.path("copy"), files)
     assert {path: n for path, (_, n) in left.whole.items()} == sizes and not left.parts
+    assert not left.temporaries, "what killed copies of this host left"
 
 
 def test_rm_goes_to_the_trash_and_df_counts(olddog, hdfs_dir, tmp_path):

@@ -9,7 +9,7 @@
 #include "store/hdfs/checksum.h"
 #include "store/hdfs/sum.h"
 #include "store/path.h"
-#include "store/publish.h"
+#include "store/temporary.h"
 
 /*
  * A request on its way. It goes to the engine's loop as a message and comes back as one; so does a cancellation, which
@@ -134,13 +134,13 @@ static int list_tidy(struct hdfs_req *q)
 {
 	struct store_listing *l = &q->outer->listing;
 	const char *last = l->n ? l->entries[l->n - 1].name : NULL;
-	char *after = l->more && last && publish_is_temporary(last) ? mem_strdup(last) : NULL;
+	char *after = l->more && last && temporary_is(last) ? mem_strdup(last) : NULL;
 	size_t n = 0;
 
-	if (l->more && last && publish_is_temporary(last) && !after)
+	if (l->more && last && temporary_is(last) && !after)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->n; i++) {
-		if (publish_is_temporary(l->entries[i].name))
+		if (temporary_is(l->entries[i].name))
 			mem_free((char *)l->entries[i].name);
 		else
 			l->entries[n++] = l->entries[i];
@@ -155,13 +155,28 @@ static int list_tidy(struct hdfs_req *q)
 	return 1;
 }
 
+/* Those alone that are asked for. They are asked for from their common prefix on, so the first other name ends them. */
+static void list_temporaries(struct store_listing *l)
+{
+	size_t n = 0;
+
+	while (n < l->n && temporary_is(l->entries[n].name))
+		n++;
+	l->more = l->more && n == l->n;
+	for (size_t i = n; i < l->n; i++)
+		mem_free((char *)l->entries[i].name);
+	l->n = n;
+}
+
 static void op_ended(struct names_op *op, int r)
 {
 	struct hdfs_req *q = container_of(op, struct hdfs_req, op);
 	struct store_req *req = q->outer;
 	const char *to = req->to;
 
-	if (r == 0 && req->op == STORE_LIST)
+	if (r == 0 && req->op == STORE_LIST && req->temporaries)
+		list_temporaries(&req->listing);
+	else if (r == 0 && req->op == STORE_LIST)
 		r = list_tidy(q);
 	if (r == 1) {
 		store_listing_release(&req->listing);

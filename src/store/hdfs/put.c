@@ -7,7 +7,7 @@
 #include "base/scope.h"
 #include "store/engine.h"
 #include "store/path.h"
-#include "store/publish.h"
+#include "store/temporary.h"
 
 /* Of a content that is handed to the writer at once: between two looks at whether somebody cancelled. */
 #define SLICE_BYTES (8u << 20)
@@ -37,10 +37,10 @@ static inline void writer_freep(struct put_writer **w)
 
 static char *temporary_beside(const char *path)
 {
-	char name[PUBLISH_NAME_BYTES];
+	char name[TEMPORARY_NAME_BYTES];
 	struct str parent = path_parent(path);
 
-	return publish_temporary_name(name) < 0 ? NULL : mem_printf("%.*s/%s", STR_ARG(parent), name);
+	return temporary_name(name) < 0 ? NULL : mem_printf("%.*s/%s", STR_ARG(parent), name);
 }
 
 static int writer_new(struct put *p, struct put_writer **ret)

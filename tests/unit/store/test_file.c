@@ -10,9 +10,13 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/scope.h"
 #include "place.h"
+#include "store/copy.h"
+#include "store/temporary.h"
 
 static int in_folder(struct place *p)
 {
@@ -86,6 +90,62 @@ static void temporaries_of_the_killed_are_hidden_and_swept(void **state)
 	assert_int_equal(place_run(p, &rm, "d/x", NULL), 0);
 	assert_int_equal(place_run(p, &rm, "d", NULL), 0);
 	assert_int_equal(place_stat(p, "d", &st), -ENOENT);
+	place_close(p);
+}
+
+static void name_of_a_dead_writer(char out[static TEMPORARY_NAME_BYTES])
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(temporary_name(out) < 0 || write(ends[1], out, TEMPORARY_NAME_BYTES) != TEMPORARY_NAME_BYTES);
+	assert_int_equal(read(ends[0], out, TEMPORARY_NAME_BYTES), TEMPORARY_NAME_BYTES);
+	close(ends[0]);
+	close(ends[1]);
+	/* Until it is waited for it is there, if not alive. */
+	assert_false(temporary_is_abandoned(out));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+enum { DEAD, LIVES, ELSEWHERE, OTHER_START, ODD, ODDER, N_LEFT };
+
+static void what_killed_writers_of_this_host_left_is_swept(void **state)
+{
+	struct place *p = place_open(&place_kinds[0]);
+	AUTO_FREE char *dir = place_path(p, "d");
+	char names[N_LEFT][TEMPORARY_NAME_BYTES] = {
+		[ODD] = ".olddog-tmp-0123456789abcdef0123456789abcdef", [ODDER] = ".olddog-tmp-0-1-1-0"};
+	struct store_listing l;
+	struct store_stat st;
+
+	name_of_a_dead_writer(names[DEAD]);
+	assert_int_equal(temporary_name(names[LIVES]), 0);
+	memcpy(names[ELSEWHERE], names[DEAD], TEMPORARY_NAME_BYTES);
+	names[ELSEWHERE][strlen(TEMPORARY_PREFIX)] ^= 1;
+	/* Its number is another process's now. */
+	snprintf(names[OTHER_START], TEMPORARY_NAME_BYTES, "%.*s-%u-1-0", (int)(strlen(TEMPORARY_PREFIX) + 16), names[LIVES],
+		(unsigned)getpid());
+	assert_int_equal(place_put(p, STORE_WRITE, "d/x", "x", 1), 0);
+	for (unsigned i = 0; i < N_LEFT; i++) {
+		AUTO_FREE char *name = mem_printf("d/%s", names[i]);
+
+		place_touch(p, name);
+		assert_int_equal(temporary_is_abandoned(names[i]), i == DEAD || i == OTHER_START);
+	}
+	assert_int_equal(store_list_temporaries(p->store, dir, NULL, &l, NULL), 0);
+	assert_int_equal(l.n, N_LEFT);
+	store_listing_release(&l);
+	copy_sweep(p->store, dir);
+	for (unsigned i = 0; i < N_LEFT; i++) {
+		AUTO_FREE char *name = mem_printf("d/%s", names[i]);
+
+		assert_int_equal(place_stat(p, name, &st), i == DEAD || i == OTHER_START ? -ENOENT : 0);
+	}
+	assert_int_equal(place_stat(p, "d/x", &st), 0);
 	place_close(p);
 }
 
@@ -202,6 +262,7 @@ int main(void)
 		cmocka_unit_test(a_fifo_does_not_hang_and_links_to_nothing_are_listed),
 		cmocka_unit_test(words_show_names_of_strangers_without_control_characters),
 		cmocka_unit_test(temporaries_of_the_killed_are_hidden_and_swept),
+		cmocka_unit_test(what_killed_writers_of_this_host_left_is_swept),
 		cmocka_unit_test(writing_leaves_no_temporary),
 		cmocka_unit_test(names_of_the_shell_are_taken_as_they_are),
 		cmocka_unit_test(an_overwritten_file_is_stale),

@@ -17,7 +17,7 @@
 #include "base/scope.h"
 #include "fake_nn.h"
 #include "store/hdfs/hdfs.h"
-#include "store/publish.h"
+#include "store/temporary.h"
 #include "wire/hadoop/located.h"
 #include "wire/hadoop/pb.h"
 #include "wire/hadoop/status.h"
@@ -223,7 +223,7 @@ static unsigned count_temporaries(const struct world *w)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < w->n_names; i++)
-		n += publish_is_temporary(strrchr(w->names[i].path, '/') + 1);
+		n += temporary_is(strrchr(w->names[i].path, '/') + 1);
 	return n;
 }
 
