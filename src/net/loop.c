@@ -6,29 +6,28 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
-#include "net/pace.h"
 #include "net/timers.h"
 
 #define MAX_EVENTS 64
+#define NAP_NS (100 * NS_PER_US) /* and as much again, which is the kernel's slack for ordinary threads */
 #define VIRTUAL_START_NS NS_PER_S
 
 struct loop {
-	bool is_virtual, running, stopped, no_pwait2, paced;
+	bool is_virtual, running, stopped, no_pwait2, gathers;
 	int epoll_fd, event_fd;
 	uint64_t now_ns;
 	struct timers timers;
 	size_t n_watches, n_holds;
 	struct epoll_event events[MAX_EVENTS];
 	int n_events;
-	struct pace pace;
-	unsigned n_run;	/* callbacks of this turn */
-	pthread_mutex_t lock; /* of what is posted, and of whether a post has to wake */
+	pthread_mutex_t lock; /* of what is posted, and of falling asleep: from then on a post has to wake */
 	struct task *posted, **posted_tail;
-	bool asleep;
+	_Atomic bool asleep;
 };
 
 static int loop_open_fds(struct loop *loop)
@@ -114,12 +113,6 @@ static bool loop_goes_on(const struct loop *loop, const bool *flag)
 	return !loop->stopped && !(flag && *flag);
 }
 
-void loop_pace(struct loop *loop)
-{
-	loop->paced = !loop->is_virtual;
-	loop->pace.mean_gap_ns = NS_PER_MS;
-}
-
 /* Those that were due and set before this turn; what they set themselves waits for the next. */
 static void run_timers(struct loop *loop, const bool *flag)
 {
@@ -132,7 +125,6 @@ static void run_timers(struct loop *loop, const bool *flag)
 			return;
 		timer_clear(t);
 		loop_tick(loop);
-		loop->n_run++;
 		t->fn(t);
 	}
 }
@@ -201,7 +193,6 @@ static void run_events(struct loop *loop, const bool *flag)
 			continue;
 		}
 		loop_tick(loop);
-		loop->n_run++;
 		w->fn(w, events);
 	}
 	loop->n_events = 0;
@@ -221,9 +212,8 @@ void loop_post(struct loop *loop, struct task *t)
 	 * Inside the lock: once it is open, the loop may run the task, end and close the descriptor. A failing write
 	 * means that the counter is full, and so that the loop will wake.
 	 */
-	if (loop->asleep && write(loop->event_fd, &one, sizeof(one)) < 0)
+	if (atomic_exchange(&loop->asleep, false) && write(loop->event_fd, &one, sizeof(one)) < 0)
 		assert(errno == EAGAIN);
-	loop->asleep = false;
 	pthread_mutex_unlock(&loop->lock);
 }
 
@@ -246,39 +236,44 @@ static bool fall_asleep(struct loop *loop)
 	return loop->asleep;
 }
 
-static void wake_up(struct loop *loop)
+static struct task *take_posted(struct loop *loop)
 {
+	struct task *first;
+
 	pthread_mutex_lock(&loop->lock);
-	loop->asleep = false;
+	first = TAKE(loop->posted);
+	loop->posted_tail = &loop->posted;
 	pthread_mutex_unlock(&loop->lock);
+	return first;
 }
 
-static struct task *pop_posted(struct loop *loop)
+/* What was not run comes before what was posted since. */
+static void give_back_posted(struct loop *loop, struct task *first)
 {
-	struct task *t = loop->posted;
+	struct task **tail = &first->next;
 
-	loop->posted = t->next;
+	while (*tail)
+		tail = &(*tail)->next;
+	pthread_mutex_lock(&loop->lock);
+	*tail = loop->posted;
 	if (!loop->posted)
-		loop->posted_tail = &loop->posted;
-	return t;
+		loop->posted_tail = tail;
+	loop->posted = first;
+	pthread_mutex_unlock(&loop->lock);
 }
 
 /* As many as there are now: a task that posts itself again does not starve timers and descriptors. */
 static void run_posted(struct loop *loop, const bool *flag)
 {
-	struct task *last, *t = NULL;
+	struct task *t = take_posted(loop), *next;
 
-	pthread_mutex_lock(&loop->lock);
-	last = loop->posted ? container_of(loop->posted_tail, struct task, next) : NULL;
-	while (last && t != last && loop_goes_on(loop, flag)) {
-		t = pop_posted(loop);
-		pthread_mutex_unlock(&loop->lock);
+	for (; t && loop_goes_on(loop, flag); t = next) {
+		next = t->next;
 		loop_tick(loop);
-		loop->n_run++;
 		t->fn(t);
-		pthread_mutex_lock(&loop->lock);
 	}
-	pthread_mutex_unlock(&loop->lock);
+	if (t)
+		give_back_posted(loop, t);
 }
 
 void loop_hold(struct loop *loop)
@@ -338,13 +333,17 @@ static int wait_events(struct loop *loop, uint64_t ns)
 	return loop->no_pwait2 ? wait_ms(loop, ns) : n;
 }
 
-/* Before it sleeps for longer: what comes meanwhile comes together. */
+void loop_gather(struct loop *loop)
+{
+	loop->gathers = true;
+}
+
 static void nap(struct loop *loop, uint64_t at_most_ns)
 {
-	struct timespec t = {.tv_nsec = (long)MIN(pace_nap(&loop->pace, loop->now_ns, loop->n_run), at_most_ns)};
+	struct timespec t = {.tv_nsec = (long)MIN(NAP_NS, at_most_ns)};
 
-	if (t.tv_nsec)
-		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+	loop->gathers = false;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
 static int sleep_until_due(struct loop *loop)
@@ -354,14 +353,15 @@ static int sleep_until_due(struct loop *loop)
 
 	if (loop->is_virtual && !ns)
 		return 0;
-	if (ns && loop->paced)
+	if (ns && loop->gathers && !loop->is_virtual)
 		nap(loop, ns);
 	if (ns && !fall_asleep(loop))
 		ns = 0;
 	n = wait_events(loop, ns);
 	failed = n < 0 && errno != EINTR ? -errno : 0;
+	/* Without the lock, which who woke us may still have. */
 	if (ns)
-		wake_up(loop);
+		loop->asleep = false;
 	loop->n_events = MAX(n, 0);
 	return failed;
 }
@@ -375,7 +375,6 @@ static int loop_turn(struct loop *loop, const bool *flag)
 	if (r < 0)
 		return r;
 	loop_tick(loop);
-	loop->n_run = 0;
 	run_events(loop, flag);
 	run_posted(loop, flag);
 	run_timers(loop, flag);

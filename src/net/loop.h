@@ -26,12 +26,6 @@ int loop_new_virtual(struct loop **ret_loop);
 void loop_free(struct loop *loop);
 DEFINE_AUTO(loop);
 
-/*
- * While very much comes in small pieces, this loop looks up every 100 us or so and takes what has gathered (net/pace.h),
- * and not each by itself: an answer may be late by as much. For loops of threads that serve others.
- */
-void loop_pace(struct loop *loop);
-
 /* Nanoseconds, monotonic; constant while one callback runs. */
 uint64_t loop_now(struct loop *loop);
 bool loop_is_virtual(const struct loop *loop);
@@ -82,6 +76,13 @@ int watch_start(struct watch *w, struct loop *loop, int fd, uint32_t events, voi
 int watch_change(struct watch *w, uint32_t events);
 /* After this fn is not called again, also when an event was already fetched. The fd stays open. */
 void watch_stop(struct watch *w);
+
+/*
+ * Many small answers are under way, and waking for each would cost more than what they say: before this loop sleeps next it
+ * naps for 100 us or so, as network cards do with interrupts, and finds those that came meanwhile together. Once; a virtual
+ * loop needs no naps.
+ */
+void loop_gather(struct loop *loop);
 
 /* A message to the loop's thread, embedded in its user's struct. */
 struct task {

@@ -108,7 +108,6 @@ int hdfs_engine_ready(struct hdfs_engine *e)
 		r = dialer_new_tcp(&e->own_dialer);
 	if (r == 0 && e->own_dialer)
 		e->dialer = e->own_dialer;
-	loop_pace(e->loop);
 	if (r == 0)
 		r = nn_new(e->loop, &e->conf, e->dialer, &e->counters, &e->nn);
 	if (r == 0)

@@ -13,6 +13,8 @@
 #include "store/hdfs/put.h"
 #include "store/hdfs/read.h"
 
+struct hdfs_req;
+
 struct hdfs_engine {
 	struct hdfs_conf conf;
 	struct hdfs_counters counters;
@@ -25,6 +27,8 @@ struct hdfs_engine {
 	struct names *names;
 	struct reads *reads;
 	struct writes *writes;
+	struct hdfs_req *ended;		/* requests that go home together at the end of this turn: hdfs_req.c */
+	struct task go_home;
 	/* Of all engines together, under one lock. */
 	struct list list;
 	char *key;			/* NULL: a test's, not shared */

@@ -23,6 +23,7 @@ struct hdfs_req {
 	struct loop *away;
 	unsigned n_away;
 	int r;
+	struct hdfs_req *next_ended;
 	struct hdfs_req *spare; /* OPEN_WRITER: for the request that ends the writer */
 	/* On the engine's loop. */
 	void (*stop)(struct hdfs_req *q); /* hastens the end; NULL: it has not begun, or has ended */
@@ -63,7 +64,12 @@ static void req_back(struct hdfs_req *q)
 
 static void req_came_back(struct task *t)
 {
-	req_back(container_of(t, struct hdfs_req, task));
+	struct hdfs_req *q = container_of(t, struct hdfs_req, task), *next;
+
+	for (; q; q = next) {
+		next = q->next_ended;
+		req_back(q);
+	}
 }
 
 static void cancel_came_back(struct task *t)
@@ -88,6 +94,48 @@ static void send_home(struct hdfs_req *q, struct task *t, void (*fn)(struct task
 
 /* On the engine's loop. */
 
+/* Those that begin the list and have one home stay with the first; the rest. */
+static struct hdfs_req *split_home(struct hdfs_req *q)
+{
+	struct hdfs_req *rest;
+
+	while (q->next_ended && q->next_ended->outer->loop == q->outer->loop)
+		q = q->next_ended;
+	rest = q->next_ended;
+	q->next_ended = NULL;
+	return rest;
+}
+
+/* In the order of their ends; the list has the last one first. */
+static void go_home(struct task *t)
+{
+	struct hdfs_engine *e = container_of(t, struct hdfs_engine, go_home);
+	struct hdfs_req *q = TAKE(e->ended), *next, *first = NULL;
+
+	for (; q; q = next) {
+		next = q->next_ended;
+		q->next_ended = first;
+		first = q;
+	}
+	for (q = first; q; q = next) {
+		next = split_home(q);
+		send_home(q, &q->task, req_came_back);
+	}
+}
+
+/* Many answers come in one piece: one after the other each would wake who asked. */
+static void send_home_soon(struct hdfs_req *q)
+{
+	struct hdfs_engine *e = q->engine;
+
+	q->next_ended = e->ended;
+	e->ended = q;
+	if (q->next_ended)
+		return;
+	e->go_home.fn = go_home;
+	loop_post(e->loop, &e->go_home);
+}
+
 static void req_end(struct hdfs_req *q, int r)
 {
 	struct store_req *req = q->outer;
@@ -96,7 +144,7 @@ static void req_end(struct hdfs_req *q, int r)
 		req->writer->r = r;
 	q->stop = NULL;
 	q->r = r;
-	send_home(q, &q->task, req_came_back);
+	send_home_soon(q);
 }
 
 static void read_ended(struct read_job *job, int r)

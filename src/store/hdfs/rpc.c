@@ -8,6 +8,7 @@
 #include "base/clock.h"
 
 #define IN_BYTES (64u << 10)	/* of the receive buffer, when nothing longer is under way */
+#define MANY_CALLS 16u		/* in flight: their answers need not wake anybody one by one */
 #define FIRST_BUCKETS 64u
 #define MAX_BUCKETS (1u << 20)
 
@@ -475,7 +476,8 @@ static void receive(struct rpc *rpc)
 	}
 	rpc->heard_ns = loop_now(rpc->loop);
 	rpc->n_in += (size_t)n;
-	take_frames(rpc);
+	if (take_frames(rpc) && rpc->n_calls >= MANY_CALLS)
+		loop_gather(rpc->loop);
 }
 
 static void on_ready(struct conn *c, unsigned can, void *ctx)
