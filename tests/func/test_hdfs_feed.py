@@ -158,3 +158,10 @@ def test_the_loader_over_hdfs_is_killed_and_resumed_while_a_datanode_dies(hdfs_f
     wait_for("both loaders' last words", lambda: (tmp_path / "log").read_text().count("hdfs_bytes_read") == 2, 60)
     count = counters((tmp_path / "log").read_text())
     assert count["failed_reads"] > 0 and count["dead_nodes"] > 0, count
+
+
+def test_no_rights_are_an_error_with_words(olddog, hdfs, hdfs_dir, set_shards):
+    hdfs_dir.put("secret.tar", (set_shards[0] / "00000.tar").read_bytes(), permission="600")
+    said = olddog("read", hdfs_dir.url("secret.tar"), "--field", "txt", env=hdfs.env("mallory"), rc=1).stderr
+    assert "secret.tar" in said and "ermission" in said
+    olddog("read", hdfs_dir.url("secret.tar"), "--field", "txt", env=hdfs.env())

@@ -11,6 +11,7 @@
 
 #define STRETCH_MAX_BYTES (512u << 20) /* of one answer, as structs */
 #define REQUEST_MAX_BYTES (1u << 20)
+#define ACTION_READ 4	/* FsActionProto */
 
 /* What is kept of one file. */
 struct kept {
@@ -288,34 +289,16 @@ static int stretch_parse(struct lookup *u, struct str message, struct hdfs_locat
 	return 0;
 }
 
-static void lookup_parse(struct lookup *u, struct str message)
+static void lookup_call(struct lookup *u, const char *method, void (*done)(struct nn_call *))
 {
-	struct hdfs_locations l = {0};
-	struct stretch *s;
-	int r = stretch_parse(u, message, &l);
-
-	s = u->stretch;
-	/* What is being written is told apart from the others, and again as the last. */
-	while (r == 0 && l.last && !l.last_complete && s->n && s->blocks[s->n - 1].offset >= l.file_bytes)
-		s->n--;
-	if (r == 0)
-		r = stretch_check(u, &l);
-	if (r == 0 && l.under_construction && l.last && !l.last_complete)
-		lookup_ask_last(u, l.last);
-	else
-		lookup_end(u, r);
-}
-
-static int check_version(struct lookup *u, const struct hdfs_status *st)
-{
-	char version[STORE_VERSION_MAX];
-
-	hdfs_version_of(st, version);
-	if (st->type != HDFS_FILE)
-		return err_set(&u->err, -EISDIR, "it is no file");
-	if (!u->file || !*u->file->version || strcmp(u->file->version, version) == 0)
-		return 0;
-	return err_set(&u->err, -ESTALE, "it was changed: its version was %s and is %s", u->file->version, version);
+	if (u->body.r < 0) {
+		lookup_end(u, u->body.r);
+		return;
+	}
+	u->call = (struct nn_call){.method = method, .kind = NN_READ, .body = u->body, .done = done};
+	buf_init(&u->body, REQUEST_MAX_BYTES);
+	u->calling = true;
+	nn_submit(u->locator->nn, &u->call);
 }
 
 static int call_ended(struct lookup *u, struct nn_call *call)
@@ -328,6 +311,70 @@ static int call_ended(struct lookup *u, struct nn_call *call)
 	/* The request only: the answer is the connection's. */
 	nn_call_release(call);
 	return r;
+}
+
+static void lookup_go_on(struct lookup *u)
+{
+	if (u->last)
+		lookup_ask_last(u, u->last);
+	else
+		lookup_end(u, 0);
+}
+
+static void lookup_allowed(struct nn_call *call)
+{
+	struct lookup *u = container_of(call, struct lookup, call);
+	int r = call_ended(u, call);
+
+	if (r < 0)
+		lookup_end(u, r);
+	else
+		lookup_go_on(u);
+}
+
+/* Whether the mode alone says so. For the owner that is the owner's bit, whatever else; others may be in any class. */
+static bool surely_readable(const struct hdfs_status *st, const char *user)
+{
+	if (str_eq(st->owner, user))
+		return st->mode & 0400;
+	return (st->mode & 0444) == 0444 && !(st->flags & HDFS_HAS_ACL);
+}
+
+static void lookup_parse(struct lookup *u, struct str message, bool allowed)
+{
+	struct hdfs_locations l = {0};
+	struct stretch *s;
+	int r = stretch_parse(u, message, &l);
+
+	s = u->stretch;
+	/* What is being written is told apart from the others, and again as the last. */
+	while (r == 0 && l.last && !l.last_complete && s->n && s->blocks[s->n - 1].offset >= l.file_bytes)
+		s->n--;
+	if (r == 0)
+		r = stretch_check(u, &l);
+	u->last = l.under_construction && !l.last_complete ? l.last : NULL;
+	if (r < 0) {
+		lookup_end(u, r);
+	} else if (allowed) {
+		lookup_go_on(u);
+	} else {
+		buf_clear(&u->body);
+		buf_pb_str(&u->body, 1, u->path);
+		buf_pb_u64(&u->body, 2, ACTION_READ);
+		lookup_call(u, "checkAccess", lookup_allowed);
+	}
+}
+
+static int check_version(struct lookup *u, const struct hdfs_status *st)
+{
+	char version[STORE_VERSION_MAX];
+
+	hdfs_version_of(st, version);
+	if (st->type != HDFS_FILE)
+		return err_set(&u->err, -EISDIR, "it is no file");
+	if (!u->file || !*u->file->version || strcmp(u->file->version, version) == 0)
+		return 0;
+	return err_set(&u->err, -ESTALE, "it was changed: its version was %s and is %s", u->file->version, version);
 }
 
 /* The message in field `field` of the answer; -ENOENT when it has none. */
@@ -356,6 +403,7 @@ static int answer_status(struct lookup *u, const struct nn_call *call, struct hd
 	return r < 0 ? r : check_version(u, st);
 }
 
+/* For getLocatedFileInfo a NameNode does not ask whether the file may be read, as it does for getBlockLocations. */
 static void lookup_whole(struct nn_call *call)
 {
 	struct lookup *u = container_of(call, struct lookup, call);
@@ -369,19 +417,7 @@ static void lookup_whole(struct nn_call *call)
 	if (r < 0)
 		lookup_end(u, r);
 	else
-		lookup_parse(u, st.locations);
-}
-
-static void lookup_call(struct lookup *u, const char *method, void (*done)(struct nn_call *))
-{
-	if (u->body.r < 0) {
-		lookup_end(u, u->body.r);
-		return;
-	}
-	u->call = (struct nn_call){.method = method, .kind = NN_READ, .body = u->body, .done = done};
-	buf_init(&u->body, REQUEST_MAX_BYTES);
-	u->calling = true;
-	nn_submit(u->locator->nn, &u->call);
+		lookup_parse(u, st.locations, surely_readable(&st, u->locator->conf->user));
 }
 
 /* The locations are there; were they of the version that is wanted? It is looked at after them: what is there now was then. */
@@ -406,7 +442,7 @@ static void lookup_located(struct nn_call *call)
 	if (r == 0)
 		r = answer_field(call, &message);
 	if (r == 0 && !u->file) {
-		lookup_parse(u, message);
+		lookup_parse(u, message, true);
 		return;
 	}
 	if (r == 0)

@@ -55,6 +55,7 @@ struct lookup {
 	struct nn_call call;
 	struct rpc_ask ask;
 	struct buf body;
+	const struct hdfs_located *last;	/* of the stretch: is being written; NULL: none */
 	unsigned n_asked;		/* nodes, for the visible length */
 	bool calling, asking, cancelled;
 };

@@ -88,7 +88,7 @@ static void put_status(struct buf *b, const struct file *f, bool located)
 
 	buf_init(&m, 1000000);
 	buf_init(&perm, 100);
-	buf_pb_u64(&perm, 1, 0644);
+	buf_pb_u64(&perm, 1, f->mode ? f->mode : 0644);
 	buf_pb_u64(&m, 1, 2);
 	buf_pb_str(&m, 2, "");
 	buf_pb_u64(&m, 3, f->growing ? (f->n_blocks - 1) * f->block_bytes : f->length);
@@ -122,6 +122,13 @@ static void on_call(void *ctx, const struct fake_call *call, struct fake_answer 
 
 	if (strcmp(call->method, "reportBadBlocks") == 0) {
 		w->n_reports++;
+		return;
+	}
+	if (strcmp(call->method, "checkAccess") == 0) {
+		assert_int_equal(number_of(call->body, 2), 4);
+		w->n_checks++;
+		a->exception = w->file.denied ? "org.apache.hadoop.security.AccessControlException" : NULL;
+		a->words = "Permission denied: user=bob, access=READ, inode=/f";
 		return;
 	}
 	w->n_lookups++;

@@ -27,6 +27,8 @@ struct file {
 	unsigned nodes[MAX_BLOCKS];	/* bits: who has a replica */
 	uint8_t *bytes;
 	bool growing, gone;
+	uint32_t mode;			/* 0: 0644 */
+	bool denied;			/* checkAccess refuses */
 	const char *pool_of_later;	/* blocks behind the first are of this pool; NULL: of the same */
 };
 
@@ -42,7 +44,7 @@ struct world {
 	struct reads *reads;
 	struct file file;
 	uint64_t visible;		/* DataNodes say of the last block of a file that grows; 0: what is right */
-	unsigned n_files, n_lookups, n_reports;
+	unsigned n_files, n_lookups, n_checks, n_reports;
 	bool done;
 	int r;
 };

@@ -143,6 +143,40 @@ static void another_version_is_stale_and_one_that_is_gone_is_gone(void **state)
 	world_free(w);
 }
 
+static void what_only_some_may_read_is_asked_about(void **state)
+{
+	struct world *w = world_new();
+	struct call c = {.ranges = {{.offset = 0, .length = 1000}}};
+	static const struct {
+		const char *user;
+		uint32_t mode;
+		bool denied;
+		unsigned n_checks;
+	} cases[] = {{"alice", 0600, true, 0}, {"bob", 0644, true, 0}, {"bob", 0640, false, 1}, {"bob", 0640, true, 1},
+		{"bob", 0604, true, 1}, {"alice", 0244, true, 1}};
+
+	for (unsigned i = 0; i < N_ELEMS(cases); i++) {
+		w->conf.user = (char *)cases[i].user;
+		mem_free(TAKE(w->file.bytes));
+		world_file(w, 1000000, 1u << 20, 2);
+		w->file.mtime_ms += i;	/* locations that are kept are another version's */
+		w->file.mode = cases[i].mode;
+		w->file.denied = cases[i].denied;
+		w->n_checks = 0;
+		assert_int_equal(read_once(w, &c, 1, true), cases[i].denied && cases[i].n_checks ? -EACCES : 0);
+		assert_int_equal(w->n_checks, cases[i].n_checks);
+		call_check(w, &c);
+	}
+	/* It is remembered while the locations are. */
+	w->file.denied = false;
+	assert_int_equal(read_once(w, &c, 1, true), 0);
+	call_check(w, &c);
+	assert_int_equal(read_once(w, &c, 1, true), 0);
+	call_check(w, &c);
+	assert_int_equal(w->n_checks, 2);
+	world_free(w);
+}
+
 /* Another file in place of the first one, on the same nodes; those of its blocks that `gone` has are not there any more. */
 static struct file replace_file(struct world *w, unsigned gone)
 {
@@ -495,6 +529,7 @@ int main(void)
 		cmocka_unit_test(a_replica_that_is_gone_or_short_is_left),
 		cmocka_unit_test(when_all_fail_locations_are_asked_for_anew),
 		cmocka_unit_test(another_version_is_stale_and_one_that_is_gone_is_gone),
+		cmocka_unit_test(what_only_some_may_read_is_asked_about),
 		cmocka_unit_test(a_file_replaced_is_the_old_one_or_stale),
 		cmocka_unit_test(whatever_is_there_is_one_file),
 		cmocka_unit_test(blocks_of_two_clusters_are_never_mixed),
