@@ -147,7 +147,7 @@ static void tell_ended(struct task *t)
 	}
 }
 
-void nn_withdraw(struct nn_call *call)
+void nn_forget(struct nn_call *call)
 {
 	rpc_forget(&call->rpc);
 	list_del(&call->list);
@@ -159,7 +159,7 @@ static void call_fail(struct nn_call *call, int r)
 {
 	struct nn *nn = call->nn;
 
-	nn_withdraw(call);
+	nn_forget(call);
 	call->r = r;
 	call->ended = true;
 	list_add(&nn->ended, &call->list);

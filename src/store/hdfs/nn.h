@@ -54,6 +54,8 @@ DEFINE_AUTO(nn);
 void nn_submit(struct nn *nn, struct nn_call *call);
 /* Hastens done(-ECANCELED). Only between nn_submit() and done(). */
 void nn_cancel(struct nn_call *call);
+/* Takes a call back, between nn_submit() and done(): done() will not be called. */
+void nn_forget(struct nn_call *call);
 /* Frees the body. */
 void nn_call_release(struct nn_call *call);
 /* "DFSClient_NONMAPREDUCE_<random>_1": the holder of this client's leases. */

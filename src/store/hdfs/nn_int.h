@@ -56,7 +56,5 @@ void nn_probe(struct nn *nn, const struct nn_host *but);
 struct nn_host *nn_observer_for(struct nn *nn, const struct nn_call *call);
 /* Forgets what nn_probe() has under way. */
 void nn_probe_release(struct nn *nn);
-/* Takes a call back, wherever it is, without telling. */
-void nn_withdraw(struct nn_call *call);
 
 #endif

@@ -111,7 +111,7 @@ struct nn_host *nn_observer_for(struct nn *nn, const struct nn_call *call)
 static void release(struct nn_call *call, bool *under_way)
 {
 	if (*under_way)
-		nn_withdraw(call);
+		nn_forget(call);
 	*under_way = false;
 	nn_call_release(call);
 }

@@ -20,6 +20,7 @@ int reads_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, st
 	*r = (struct reads){.loop = loop, .conf = conf, .nn = nn, .dns = dns, .counters = counters};
 	list_init(&r->queues[0]);
 	list_init(&r->queues[1]);
+	list_init(&r->reports);
 	r->key = philox_key_of(loop_now(loop), "hdfs reads");
 	code = locator_new(loop, conf, nn, dn_dialer(dns), &locator);
 	if (code == 0)
@@ -36,6 +37,7 @@ void reads_free(struct reads *r)
 	if (!r)
 		return;
 	assert(!r->n_running && list_empty(&r->queues[0]) && list_empty(&r->queues[1]));
+	reports_forget(r);
 	local_free(r->local);
 	locator_free(r->locator);
 	mem_free(r);

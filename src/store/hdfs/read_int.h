@@ -26,6 +26,7 @@ struct reads {
 	struct philox_key key;
 	uint64_t n_draws;
 	bool dispatching;
+	struct list reports;		/* of bad replicas, that the NameNode has not answered */
 };
 
 /* A stretch of a block that one read fetches, for one job. */
@@ -90,6 +91,8 @@ unsigned piece_n_nodes(const struct piece *p);
 int piece_choose(struct reads *r, const struct piece *p, const struct attempt *not_this);
 /* Nobody waits for it: whether it is heard changes nothing for the reader. */
 void report_bad(struct reads *r, const struct hdfs_located *at, unsigned node);
+/* Takes them back. */
+void reports_forget(struct reads *r);
 
 /* -- read.c -- */
 /* The piece has ended: 0, or why its bytes from p->offset on are not there. Frees it. */

@@ -55,6 +55,7 @@ int piece_choose(struct reads *r, const struct piece *p, const struct attempt *n
 }
 
 struct report {
+	struct list list;
 	struct nn_call call;
 };
 
@@ -75,12 +76,26 @@ static int put_bad_block(struct buf *b, const struct hdfs_located *at, unsigned 
 	return block.r < 0 ? block.r : buf_pb_bytes(b, 1, block.ptr, block.n);
 }
 
+static void report_free(struct report *report)
+{
+	list_del(&report->list);
+	nn_call_release(&report->call);
+	mem_free(report);
+}
+
 static void report_done(struct nn_call *call)
 {
-	struct report *report = container_of(call, struct report, call);
+	report_free(container_of(call, struct report, call));
+}
 
-	nn_call_release(call);
-	mem_free(report);
+void reports_forget(struct reads *r)
+{
+	LIST_EACH (e, &r->reports) {
+		struct report *report = container_of(e, struct report, list);
+
+		nn_forget(&report->call);
+		report_free(report);
+	}
 }
 
 /* Nobody waits for it: whether it is heard changes nothing for the reader. */
@@ -92,6 +107,7 @@ void report_bad(struct reads *r, const struct hdfs_located *at, unsigned node)
 		return;
 	report->call = (struct nn_call){.method = "reportBadBlocks", .kind = NN_IDEMPOTENT, .done = report_done,
 		.deadline_ns = loop_now(r->loop) + REPORT_NS};
+	list_add(&r->reports, &report->list);
 	buf_init(&report->call.body, REQUEST_MAX_BYTES);
 	if (put_bad_block(&report->call.body, at, node) < 0)
 		report_done(&report->call);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "store/hdfs/version.h"
 #include "wire/hadoop/pb.h"
 
@@ -122,6 +123,7 @@ static void on_call(void *ctx, const struct fake_call *call, struct fake_answer 
 
 	if (strcmp(call->method, "reportBadBlocks") == 0) {
 		w->n_reports++;
+		a->delay_ns = NS_PER_S;
 		return;
 	}
 	if (strcmp(call->method, "checkAccess") == 0) {

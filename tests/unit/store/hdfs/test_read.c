@@ -84,6 +84,17 @@ static void a_bad_replica_is_reported_and_another_read(void **state)
 	world_free(w);
 }
 
+static void what_reads_may_end_before_its_reports_are_answered(void **state)
+{
+	struct world *w = world_new();
+
+	world_file(w, 1000000, 1u << 20, 2);
+	put_replica(w, 0, 0, 1000000, 700000);
+	assert_int_equal(read_all(w, true), 0);
+	assert_int_equal(w->counters.bad_checksums, 1);
+	world_free(w);
+}
+
 static void a_replica_that_is_gone_or_short_is_left(void **state)
 {
 	struct world *w = world_new();
@@ -526,6 +537,7 @@ int main(void)
 		cmocka_unit_test(ranges_past_the_end_and_empty_ones_say_so),
 		cmocka_unit_test(a_dead_node_is_left_and_remembered),
 		cmocka_unit_test(a_bad_replica_is_reported_and_another_read),
+		cmocka_unit_test(what_reads_may_end_before_its_reports_are_answered),
 		cmocka_unit_test(a_replica_that_is_gone_or_short_is_left),
 		cmocka_unit_test(when_all_fail_locations_are_asked_for_anew),
 		cmocka_unit_test(another_version_is_stale_and_one_that_is_gone_is_gone),
