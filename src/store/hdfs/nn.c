@@ -246,6 +246,12 @@ static void turn_from(struct nn *nn, unsigned host)
 	nn->counters->nn_failovers++;
 }
 
+/* Waiting for a NameNode to be there does not use up the patience with what it says then. */
+static unsigned *tries_of(struct nn_call *call, enum nn_fault fault)
+{
+	return fault == NN_REFUSED || fault == NN_CONNECT_TIMEOUT ? &call->tries.n_connects : &call->tries.n_repeats;
+}
+
 static void call_fault(struct nn_call *call, enum nn_fault fault, int r)
 {
 	struct nn *nn = call->nn;
@@ -260,7 +266,7 @@ static void call_fault(struct nn_call *call, enum nn_fault fault, int r)
 	}
 	call->tries.n_cuts += fault == NN_CUT || fault == NN_CUT_UNSENT;
 	if (v.action == NN_REPEAT) {
-		call->tries.n_repeats++;
+		++*tries_of(call, fault);
 	} else if (v.action == NN_FAIL_OVER) {
 		call->tries.n_failovers++;
 		call->tries.n_cuts = 0;

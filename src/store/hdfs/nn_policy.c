@@ -52,7 +52,7 @@ static struct nn_verdict not_connected(const struct nn_limits *l, enum nn_fault 
 {
 	unsigned limit = fault == NN_CONNECT_TIMEOUT ? MIN(l->connect_retries, MAX_CONNECT_TIMEOUTS) : l->connect_retries;
 
-	if (fault == NN_NO_NAME || tries->n_repeats >= limit)
+	if (fault == NN_NO_NAME || tries->n_connects >= limit)
 		return END;
 	return (struct nn_verdict){NN_REPEAT, fault == NN_CONNECT_TIMEOUT ? 0 : CONNECT_PAUSE_NS};
 }

@@ -51,6 +51,7 @@ struct nn_limits {
 struct nn_tries {
 	unsigned n_failovers, n_repeats;
 	unsigned n_cuts;	/* of the repeats: after a connection that ended */
+	unsigned n_connects;	/* repeats after a connection that did not come up; not of n_repeats */
 };
 
 enum nn_action {

@@ -244,8 +244,10 @@ static void advance_flush(struct write_file *f)
 		f->flushed = true;
 		f->flushing = FLUSH_ACK;
 	}
-	if (f->flushing == FLUSH_ACK && f->pipe.acked_seqno >= f->flush_seqno)
+	if (f->flushing == FLUSH_ACK && f->pipe.acked_seqno >= f->flush_seqno) {
+		f->flushed = f->has_block; /* again: it may not have been there when its bytes were put */
 		flush_tell(f);
+	}
 }
 
 static void advance_close(struct write_file *f)

@@ -107,13 +107,14 @@ static void one_that_is_busy_is_asked_later_and_not_left(void **state)
 
 static void a_single_namenode_is_waited_for(void **state)
 {
-	struct nn_verdict v = decide(1, NN_READ, NN_REFUSED, (struct nn_tries){.n_repeats = 9});
+	struct nn_verdict v = decide(1, NN_READ, NN_REFUSED, (struct nn_tries){.n_connects = 9});
 
 	assert_int_equal(v.action, NN_REPEAT);
 	assert_int_equal(v.delay_ns, NS_PER_S);
-	assert_int_equal(decide(1, NN_READ, NN_REFUSED, (struct nn_tries){.n_repeats = 10}).action, NN_END);
+	assert_int_equal(decide(1, NN_READ, NN_REFUSED, (struct nn_tries){.n_connects = 10}).action, NN_END);
+	assert_int_equal(decide(1, NN_READ, NN_SAFE_MODE, (struct nn_tries){.n_connects = 10}).action, NN_REPEAT);
 	assert_int_equal(decide(1, NN_READ, NN_NO_NAME, (struct nn_tries){0}).action, NN_END);
-	assert_int_equal(decide(1, NN_READ, NN_CONNECT_TIMEOUT, (struct nn_tries){.n_repeats = 3}).action, NN_END);
+	assert_int_equal(decide(1, NN_READ, NN_CONNECT_TIMEOUT, (struct nn_tries){.n_connects = 3}).action, NN_END);
 }
 
 static void an_observer_is_left_for_the_active_one_at_no_cost(void **state)

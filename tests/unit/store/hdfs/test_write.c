@@ -254,6 +254,26 @@ static void a_checksum_is_joined_of_those_of_blocks(void **state)
 	}
 }
 
+/* Also when the block was not there yet as the flush was asked for. */
+static void what_was_flushed_stays_on_as_many_nodes(void **state)
+{
+	static struct rig g;
+	struct writer w = {.g = &g};
+
+	rig_init(&g, 1, 3, 8192, 2100);
+	assert_int_equal(w_open(&w, false), 0);
+	assert_int_equal(w_bytes(&w, 2 * 8192 + 1000), 0);
+	assert_int_equal(w_flush(&w, false), 0);
+	g.faults.packet_ppm = 1000000;
+	g.faults.max_failures = 1;
+	assert_int_equal(w_bytes(&w, 1000), 0);
+	assert_int_equal(w_close(&w), 0);
+	assert_int_equal(g.counters.pipeline_updates, 1);
+	assert_int_equal(g.counters.pipeline_additions, 1);
+	rig_check(&g, shadow, w.n, true);
+	rig_release(&g);
+}
+
 struct nap {
 	struct timer timer;
 	bool over;
@@ -538,6 +558,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_of_all_lengths_are_written),
 		cmocka_unit_test(what_is_flushed_is_there_and_goes_on),
+		cmocka_unit_test(what_was_flushed_stays_on_as_many_nodes),
 		cmocka_unit_test(a_file_is_appended_to),
 		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
 		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),
