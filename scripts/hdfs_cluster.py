@@ -54,6 +54,7 @@ DAEMON_KEYS = {
     "dfs.namenode.datanode.registration.ip-hostname-check": "false",
     "dfs.heartbeat.interval": 1, "dfs.namenode.heartbeat.recheck-interval": 1000,
     "dfs.namenode.redundancy.interval.seconds": 1, "dfs.blockreport.initialDelay": 0,
+    "dfs.namenode.redundancy.considerLoad": "false",
     "dfs.namenode.accesstime.precision": 0, "dfs.datanode.du.reserved": 0, "dfs.datanode.directoryscan.interval": -1,
     "dfs.permissions.superusergroup": "hdfs"}
 LOG4J = """log4j.rootLogger={},A
@@ -238,6 +239,8 @@ class Cluster:
 
     def jmx(self, node, bean):
         """The bean's attributes; {} while the node does not answer."""
+        if process.is_stopped(self.record(node)):
+            return {}
         url = f"http://{self.set.addr}:{self.port(node, 'http')}/jmx?qry=Hadoop:service={bean}"
         try:
             with urllib.request.urlopen(url, timeout=10) as answer:

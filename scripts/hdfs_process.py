@@ -57,6 +57,16 @@ def pid_of(record):
     return pid if start_time(pid) == began else None
 
 
+def is_stopped(record):
+    """By SIGSTOP."""
+    pid = pid_of(record)
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text[text.rindex(")") + 2] == "T"
+
+
 def send(record, sig):
     pid = pid_of(record)
     if pid is None:
