@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written to HDFS is what Java's client reads, whole and while it grows; and the reverse. Faults: test_hdfs_faults.py."""
+"""What is written to HDFS is what Java's client reads, whole and while it grows; and the reverse. Faults: test_hdfs_faults_write.py."""
 
 import pytest
 from ops_help import Io, stream
