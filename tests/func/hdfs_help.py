@@ -4,7 +4,8 @@
 Fixtures (scripts/hdfs_cluster.py says what a Cluster can do: fs, admin, web, blocks, replicas, kill, pause, up, ..):
     hdfs          1 NameNode, 3 DataNodes in 2 racks, libhadoop, all tests at once: nothing may be stopped in it
     hdfs_dir      a folder of the test's own in it
-    hdfs_faulty   another such cluster, of this test alone: whatever is killed, stopped or paused is healed after it
+    hdfs_faulty   another such cluster, with 4 DataNodes, of this test alone: whatever is killed, stopped or paused is
+                  healed after it
     faulty_dir    a folder in that one
     hdfs_ha       a pair of NameNodes with 3 DataNodes, of this test alone, healed after it
     hdfs_second   a second cluster with 2 DataNodes, as hdfs
@@ -102,7 +103,7 @@ def hdfs_second(hdfs_run):
 @pytest.fixture
 def hdfs_faulty(hdfs_run):
     # One that hangs is noticed in seconds, by DataNodes too.
-    with alone(hdfs_run, "faulty", 3, keys={"dfs.client.socket-timeout": 4000}) as c:
+    with alone(hdfs_run, "faulty", 4, ["/a/r1", "/a/r1", "/b/r1", "/b/r1"], keys={"dfs.client.socket-timeout": 4000}) as c:
         yield c
 
 
@@ -131,8 +132,12 @@ class Folder:
         assert status == 201, (status, said)
 
     def get(self, name, **keys):
-        """By WebHDFS. keys: offset, length."""
-        status, said = self.cluster.web("GET", self.path(name), "OPEN", **keys)
+        """By WebHDFS. keys: offset, length. Waits while a cluster that was hurt has not come to itself."""
+        def answer():
+            status, said = self.cluster.web("GET", self.path(name), "OPEN", **keys)
+            return None if status == 403 and any(w in said for w in (b"SafeMode", b"EOFException", b"BlockMissing",
+                                                                     b"ConnectException")) else (status, said)
+        status, said = wait_for(f"{name} by WebHDFS", answer, 60)
         assert status == 200, (status, said)
         return said
 
@@ -168,6 +173,7 @@ def hdfs_dir(hdfs, request):
 def faulty_dir(hdfs_faulty, request):
     with folder_in(hdfs_faulty, request) as f:
         yield f
+        hdfs_faulty.heal()  # its NameNode removes the folder
 
 
 # --- help

@@ -7,9 +7,11 @@ import random
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 from conftest import BUILD, Process, _environment
+from hdfs_help import wait_for
 
 SILENCE_S = 300  # of twenty operations, and of a fault's end
 
@@ -87,13 +89,18 @@ def stream(key, start, n):
     return z.tobytes()[start % 8:start % 8 + n]
 
 
+def _counters(lines):
+    words = (line.split() for line in lines)
+    return {w[1].removeprefix("hdfs_"): int(w[2]) for w in words if w[0] == "counter"}
+
+
 class Io:
     """store-io (store_io.c): one file written or read step by step; a test does harm between."""
 
     def __init__(self, verb, url, key, n, chunk, replicas=0, block=0, env=None):
         argv = [str(BUILD / "tests/func/store-io"), verb, url, *map(str, (key, n, chunk, replicas, block))]
         self.process = Process(argv, _environment(env), None, stdin=subprocess.PIPE)
-        self.at, self.counters = 0, {}
+        self.at, self.begun, self.counters = 0, 0, {}
 
     def __enter__(self):
         return self
@@ -115,11 +122,46 @@ class Io:
             if self.at < at:
                 self.say()
 
-    def end(self, rc=0):
+    def on(self, n):
+        """Goes on, by n bytes at least."""
+        self.say()
+        self.to(self.at + n)
+
+    def count(self):
+        """The counters, where it waits."""
+        self.say("count")
+        lines = []
+        while (line := self.process.read_line()) != "counted\n":
+            assert line, self.process.wait()
+            lines.append(line)
+        self.counters = _counters(lines)
+        return self.counters
+
+    def moved(self):
+        """Bytes that have gone from or to the store."""
+        return sum(self.count()[name] for name in ("bytes_read", "bytes_local", "bytes_written"))
+
+    def strikes(self, n):
+        """It is in the middle: what was done so far, of n bytes, has gone there but for two packets, and nothing is under
+        way. What is done now strikes what comes."""
+        wait_for(f"what was written acknowledged: {self.counters}", lambda: self.moved() + (128 << 10) >= self.at - self.begun, 60)
+        assert 0 < self.moved() < n, self.counters
+
+    def peers(self, cluster):
+        """DataNodes of the cluster that it has a connection to."""
+        mine = set()
+        for fd in Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                mine.add(os.readlink(fd))
+        ports = {cluster.port(dn): dn for dn in cluster.dns}
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        open_to = {int(row[2].split(":")[1], 16) for row in rows if row[3] == "01" and f"socket:[{row[9]}]" in mine}
+        return sorted(ports[p] for p in open_to if p in ports)
+
+    def end(self, rc=0, timeout=120):
         """Lets it go on to its end; what it said on stderr."""
-        code, out, err = self.process.wait(timeout=300)
-        lines = [line.split() for line in out.splitlines()]
-        self.counters = {words[1].removeprefix("hdfs_"): int(words[2]) for words in lines if words[0] == "counter"}
+        code, out, err = self.process.wait(timeout=timeout)
+        self.counters = _counters(out.splitlines())
         assert code == rc, f"exit {code}, expected {rc}: {err[-3000:]}"
         assert "DIFFERENCE" not in err, err
         return err

@@ -4,8 +4,9 @@
  *
  * Writes, or reads and compares, a file of BYTES bytes of stream SEED (shadow.h), CHUNK bytes a call. After each call it
  * prints "at OFFSET" and waits for a line on stdin, so that a test does harm at that point; when stdin has ended it goes
- * on without. A line "flush" makes what was written visible first. append goes on behind what is there. At the end
- * "counter NAME N" of the engine. Exit 1: an error or a difference, in words on stderr.
+ * on without. A line "flush" makes what was written visible first; "count" prints "counter NAME N" of the engine and
+ * "counted", and waits again. append goes on behind what is there. At the end the counters. Exit 1: an error or a
+ * difference, in words on stderr.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +27,11 @@ static struct {
 	uint8_t *buf, *wanted;
 } run;
 
+static void show_counter(void *ctx, const char *name, uint64_t value)
+{
+	printf("counter %s %" PRIu64 "\n", name, value);
+}
+
 /* Whether what was written so far is to be flushed. */
 static bool wait_for_line(uint64_t at)
 {
@@ -33,7 +39,14 @@ static bool wait_for_line(uint64_t at)
 
 	printf("at %" PRIu64 "\n", at);
 	fflush(stdout);
-	return fgets(line, sizeof(line), stdin) && strcmp(line, "flush\n") == 0;
+	while (fgets(line, sizeof(line), stdin)) {
+		if (strcmp(line, "count\n") != 0)
+			return strcmp(line, "flush\n") == 0;
+		store_counters(run.store, show_counter, NULL);
+		printf("counted\n");
+		fflush(stdout);
+	}
+	return false;
 }
 
 static int do_write(struct store_writer *w, uint64_t at, uint64_t end)
@@ -89,11 +102,6 @@ static int verb_read(void)
 			wait_for_line(at + n);
 	}
 	return r;
-}
-
-static void show_counter(void *ctx, const char *name, uint64_t value)
-{
-	printf("counter %s %" PRIu64 "\n", name, value);
 }
 
 static int run_verb(const char *verb)

@@ -157,7 +157,7 @@ def test_safe_mode_and_dead_datanodes(olddog, hdfs_faulty, faulty_dir):
     assert one(found, "replicas")[0] == "fail" and one(found, "replicas")[1].startswith("1 of 1 blocks of")
     wait_for(f"{dn} dead", lambda: dn not in hdfs_faulty.live())
     grade, words = one(doctor(olddog, faulty_dir.url("x"), env=boss), "datanodes")
-    assert grade == "warn" and words.startswith("2 live, 1 dead")
+    assert grade == "warn" and words.startswith("3 live, 1 dead")
 
 
 def test_a_pair_of_namenodes(olddog, hdfs_ha):
