@@ -24,6 +24,7 @@ OPTION: ha, native, jvm=FLAGS, heap=256m, version=3.3.6, racks=/a,/a,/b, KEY=VAL
 """
 
 import argparse
+import http.client
 import json
 import os
 import shutil
@@ -318,7 +319,7 @@ class Cluster:
         target = urllib.parse.urlsplit(to)
         try:
             return web_once(method, target._replace(netloc=f"{self.set.addr}:{target.port}").geturl(), body)[:2]
-        except urllib.error.URLError:
+        except (urllib.error.URLError, http.client.IncompleteRead):
             if method != "GET" or attempts == 1:
                 raise
         time.sleep(0.1)
