@@ -6,7 +6,7 @@ import json
 import pytest
 from conftest import BUILD, Process, _environment
 from fault_help import BLOCK, CHUNK, KEY, SIZE, far_env
-from hdfs_help import folder_in
+from hdfs_help import folder_in, wait_for
 from ops_help import Io, stream
 
 
@@ -15,6 +15,7 @@ def pair(hdfs_ha, request):
     """A folder of a pair whose first NameNode is the active one."""
     if hdfs_ha.active() != "nn1":
         hdfs_ha.activate("nn1")
+        wait_for("no safe mode", hdfs_ha.is_writable)
     with folder_in(hdfs_ha, request) as f:
         yield f
         # One that was stopped would go on as the active one beside the other, and there is no fencing here.

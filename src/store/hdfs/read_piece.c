@@ -104,6 +104,7 @@ static void attempt_won(struct attempt *a)
 		piece_fill(p, a->copy);
 	}
 	attempt_free(a);
+	piece_report_bad(r, p);
 	piece_done(p);
 }
 
@@ -133,7 +134,7 @@ static void count_failure(struct reads *r, struct attempt *a, int code)
 	r->counters->failed_reads++;
 	if (code == -EBADMSG) {
 		r->counters->bad_checksums++;
-		report_bad(r, p->at, a->node);
+		p->bad |= 1ull << a->node;
 	}
 	if (!a->local && a->read.unreachable)
 		dn_failed(r->dns, a->info);
@@ -362,7 +363,7 @@ static int piece_move(struct piece *p, struct stretch *s, struct err *e)
 	stretch_unref(p->stretch);
 	p->stretch = s;
 	p->at = at;
-	p->failed = p->no_local = 0;
+	p->failed = p->no_local = p->bad = 0;
 	return 0;
 }
 

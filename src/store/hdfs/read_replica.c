@@ -98,8 +98,7 @@ void reports_forget(struct reads *r)
 	}
 }
 
-/* Nobody waits for it: whether it is heard changes nothing for the reader. */
-void report_bad(struct reads *r, const struct hdfs_located *at, unsigned node)
+static void report_bad(struct reads *r, const struct hdfs_located *at, unsigned node)
 {
 	struct report *report = mem_zalloc(sizeof(*report));
 
@@ -113,4 +112,14 @@ void report_bad(struct reads *r, const struct hdfs_located *at, unsigned node)
 		report_done(&report->call);
 	else
 		nn_submit(r->nn, &report->call);
+}
+
+void piece_report_bad(struct reads *r, struct piece *p)
+{
+	uint64_t bad = p->bad;
+
+	for (unsigned i = 0; i < piece_n_nodes(p); i++)
+		if (bad >> i & 1)
+			report_bad(r, p->at, i);
+	p->bad = 0;
 }

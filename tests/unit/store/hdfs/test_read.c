@@ -84,6 +84,22 @@ static void a_bad_replica_is_reported_and_another_read(void **state)
 	world_free(w);
 }
 
+/* This host's network may be what is bad: the NameNode would take the last replica from everybody. */
+static void the_only_replica_is_not_called_bad(void **state)
+{
+	struct call c = {.ranges = {{.offset = 0, .length = 1000000}}};
+	struct world *w = world_new();
+
+	world_file(w, 1000000, 1u << 20, 1);
+	put_replica(w, 0, 0, 1000000, 700000);
+	assert_int_equal(read_once(w, &c, 1, true), -EIO);
+	assert_true(w->counters.bad_checksums > 0);
+	assert_int_equal(loop_run(w->loop), 0);
+	assert_int_equal(w->n_reports, 0);
+	call_check(w, &c);
+	world_free(w);
+}
+
 static void what_reads_may_end_before_its_reports_are_answered(void **state)
 {
 	struct world *w = world_new();
@@ -537,6 +553,7 @@ int main(void)
 		cmocka_unit_test(ranges_past_the_end_and_empty_ones_say_so),
 		cmocka_unit_test(a_dead_node_is_left_and_remembered),
 		cmocka_unit_test(a_bad_replica_is_reported_and_another_read),
+		cmocka_unit_test(the_only_replica_is_not_called_bad),
 		cmocka_unit_test(what_reads_may_end_before_its_reports_are_answered),
 		cmocka_unit_test(a_replica_that_is_gone_or_short_is_left),
 		cmocka_unit_test(when_all_fail_locations_are_asked_for_anew),
