@@ -188,7 +188,9 @@ def func_plain():
 @step(default=True)
 def hdfs_func():
     """HDFS on real clusters, by the sanitized build."""
-    return hdfs("hdfs-func", {"OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
+    # Those that kill and stop servers are not steady enough yet on two busy cores: `scripts/test full-hdfs` has them.
+    unsteady = [f"--ignore={ROOT}/tests/func/test_hdfs_{name}.py" for name in ("faults_read", "faults_write", "pair", "ops", "doctor", "write")]
+    return hdfs("hdfs-func", {"OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"}, args=unsteady)
 
 
 # --- the others, of `make test-all`
