@@ -123,14 +123,13 @@ def media():
 NO_HDFS = "--ignore-glob=*/test_hdfs_*.py"
 
 
-def hdfs(log, env, version=hdfs_install.VERSION, args=(), timeout_s=1800, without=()):
+def hdfs(log, env, version=hdfs_install.VERSION, args=(), timeout_s=1800):
     """The tests of HDFS against real clusters, which end with them, however they end."""
-    files = [f for f in sorted((ROOT / "tests/func").glob("test_hdfs_*.py")) if f.stem.removeprefix("test_hdfs_") not in without]
     run(log, ["scripts/setup", "tests/packages.txt"], 1800)
     for name in (version, "native"):
         hdfs_install.folder_of(name)
     try:
-        return pytest(log, *files, *args,
+        return pytest(log, *sorted((ROOT / "tests/func").glob("test_hdfs_*.py")), *args,
                       env={**media(), "OLDDOG_HDFS_VERSION": version, **env}, timeout_s=timeout_s)
     finally:
         hdfs_process.sweep()
@@ -189,9 +188,7 @@ def func_plain():
 @step(default=True)
 def hdfs_func():
     """HDFS on real clusters, by the sanitized build."""
-    # Those that kill and stop servers are not steady enough yet on two busy cores: `scripts/test full-hdfs` has them.
-    unsteady = ("faults_read", "faults_write", "pair", "ops", "doctor", "write")
-    return hdfs("hdfs-func", {"OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"}, without=unsteady)
+    return hdfs("hdfs-func", {"OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
 
 
 # --- the others, of `make test-all`
