@@ -41,6 +41,7 @@ struct piece {
 	unsigned seg;			/* the first that is left */
 	uint64_t failed;		/* bits of at->nodes */
 	uint64_t no_local;		/* the same: not by descriptors */
+	uint64_t slow;			/* the same: silent so long that others were asked */
 	uint64_t bad;			/* the same: sent bytes that their checksums do not fit */
 	unsigned n_refetches;
 	struct attempt *first, *second;
@@ -88,8 +89,8 @@ void piece_cancel(struct piece *p);
 
 /* -- read_replica.c -- */
 unsigned piece_n_nodes(const struct piece *p);
-/* As read_policy_choose(), of those that are not read by not_this (NULL: of all). */
-int piece_choose(struct reads *r, const struct piece *p, const struct attempt *not_this);
+/* As read_policy_choose(); not_these: bits of at->nodes that are left out. */
+int piece_choose(struct reads *r, const struct piece *p, uint64_t not_these);
 /*
  * Tells the NameNode of the replicas that were bad where another one was good. When all are bad it may be this host's memory
  * or network: then nothing is said, since a client that is broken would take the last good replica from everybody. Nobody

@@ -330,23 +330,37 @@ static int hedge_begin(struct reads *r, struct piece *p, unsigned node)
 	return code;
 }
 
-/* The first has been silent for long, or was: then again later. */
+/* Another replica is asked too, in place of the last one that was, which is silent as well. */
+static void hedge_move(struct reads *r, struct piece *p)
+{
+	int node = READ_LATER;
+
+	p->slow |= 1ull << (p->second ? p->second : p->first)->node;
+	if (p->second || r->n_hedges < MAX_HEDGES)
+		node = piece_choose(r, p, p->slow);
+	if (node < 0)
+		return;
+	if (p->second)
+		attempt_cancel(p->second);
+	/* Without memory the first goes on alone, for now. */
+	hedge_begin(r, p, (unsigned)node);
+}
+
+/* Who was asked last has been silent for long, or was: then again later. */
 static void piece_slow(struct timer *t)
 {
 	struct piece *p = container_of(t, struct piece, timer);
 	struct reads *r = p->work->reads;
-	uint64_t now_ns = loop_now(r->loop), delay_ns = hedge_ns(r);
-	int node;
+	uint64_t due_ns;
 
-	if (!p->first || p->second)
+	if (!p->first)
 		return;
-	if (p->first->read.heard_ns + delay_ns > now_ns) {
-		timer_set(&p->timer, p->first->read.heard_ns + delay_ns);
-		return;
+	due_ns = (p->second ? p->second : p->first)->read.heard_ns + hedge_ns(r);
+	if (due_ns <= loop_now(r->loop)) {
+		hedge_move(r, p);
+		due_ns = loop_now(r->loop) + hedge_ns(r);
 	}
-	node = r->n_hedges < MAX_HEDGES ? piece_choose(r, p, p->first) : READ_LATER;
-	if (node < 0 || hedge_begin(r, p, (unsigned)node) < 0)
-		timer_set(&p->timer, now_ns + delay_ns);
+	timer_set(&p->timer, due_ns);
 }
 
 /* -- Locations anew ----------------------------------------------------------------------------------------------- */
@@ -363,7 +377,7 @@ static int piece_move(struct piece *p, struct stretch *s, struct err *e)
 	stretch_unref(p->stretch);
 	p->stretch = s;
 	p->at = at;
-	p->failed = p->no_local = p->bad = 0;
+	p->failed = p->no_local = p->slow = p->bad = 0;
 	return 0;
 }
 
@@ -449,7 +463,7 @@ static struct piece *queue_find(struct reads *r, struct list *queue, int *ret_no
 
 	LIST_EACH(e, queue) {
 		struct piece *p = container_of(e, struct piece, list);
-		int node = piece_choose(r, p, NULL);
+		int node = piece_choose(r, p, 0);
 
 		if (node != READ_LATER) {
 			list_del(&p->list);

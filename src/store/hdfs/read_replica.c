@@ -41,15 +41,14 @@ static void choice_of(struct reads *r, const struct piece *p, unsigned i, struct
 	ret->n_reads = info->n_reads;
 }
 
-int piece_choose(struct reads *r, const struct piece *p, const struct attempt *not_this)
+int piece_choose(struct reads *r, const struct piece *p, uint64_t not_these)
 {
 	struct read_choice choices[PIECE_MAX_NODES];
 	unsigned n = piece_n_nodes(p);
 
 	for (unsigned i = 0; i < n; i++) {
 		choice_of(r, p, i, &choices[i]);
-		if (not_this && not_this->node == i)
-			choices[i].failed = true;
+		choices[i].failed |= not_these >> i & 1;
 	}
 	return read_policy_choose(choices, n);
 }
