@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,18 @@ static size_t printable_length(struct str s)
 	if (n == 1)
 		return (uint8_t)s.p[0] >= 0x20 && s.p[0] != 0x7f;
 	return n == 2 && (uint8_t)s.p[0] == 0xc2 && (uint8_t)s.p[1] < 0xa0 ? 0 : n;
+}
+
+const char *str_size(double n, char out[STR_SIZE_MAX])
+{
+	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+	unsigned unit = 0;
+
+	/* What would be shown as 1000.0 is 1.0 of the next. */
+	for (; n >= (unit ? 999.95 : 1000) && unit + 1 < N_ELEMS(units); unit++)
+		n /= 1000;
+	snprintf(out, STR_SIZE_MAX, unit ? "%.1f %s" : "%.0f %s", n, units[unit]);
+	return out;
 }
 
 const char *str_printable(struct str s, char *out, size_t n)

@@ -38,6 +38,9 @@ int str_to_i64(struct str s, int64_t *ret);
 int str_to_double(struct str s, double *ret);
 /* "64", "4K", "200M", "1G", "2T": binary multiples (K is 1024), in bytes. */
 int str_to_size(struct str s, uint64_t *ret_bytes);
+/* Bytes for people, by powers of 1000: "12.3 GB". Returns out. */
+#define STR_SIZE_MAX 32
+const char *str_size(double n_bytes, char out[STR_SIZE_MAX]);
 
 /* Bytes of the character at s.p[0], as RFC 3629 allows it: 1 to 4; 0 when it is none, or s is empty. */
 size_t str_utf8_length(struct str s);

@@ -12,7 +12,6 @@
 
 #define DRAW_NS (NS_PER_S / 4)
 #define SHOWN_BYTES 600
-#define SIZE_BYTES 24
 
 int cp_out_init(struct cp_out *o)
 {
@@ -20,20 +19,6 @@ int cp_out_init(struct cp_out *o)
 	o->terminal = !o->json && !o->each && isatty(STDERR_FILENO);
 	o->failures = o->json ? json_array() : NULL;
 	return o->json && !o->failures ? -ENOMEM : 0;
-}
-
-/* "1.25 GB": powers of 1000. */
-static const char *size_text(double n, char out[SIZE_BYTES])
-{
-	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
-	unsigned i = 0;
-
-	while (n >= 1000 && i + 1 < N_ELEMS(units)) {
-		n /= 1000;
-		i++;
-	}
-	snprintf(out, SIZE_BYTES, i ? "%.2f %s" : "%.0f %s", n, units[i]);
-	return out;
 }
 
 static void wipe(struct cp_out *o)
@@ -83,7 +68,7 @@ void cp_out_progress(void *ctx, const struct copy_counts *c)
 {
 	struct cp_out *o = ctx;
 	uint64_t now;
-	char done[SIZE_BYTES], all[SIZE_BYTES], rate_text[SIZE_BYTES];
+	char done[STR_SIZE_MAX], all[STR_SIZE_MAX], rate_text[STR_SIZE_MAX];
 	double rate;
 
 	if (!o->terminal)
@@ -95,8 +80,8 @@ void cp_out_progress(void *ctx, const struct copy_counts *c)
 	rate = (double)c->bytes_moved / ((double)(now - o->begun_ns) / NS_PER_S);
 	fprintf(stderr, "\r\033[K%llu of %llu%s files, %s of %s, %s/s", (unsigned long long)(c->n_copied + c->n_skipped),
 		(unsigned long long)c->n_files, c->all_seen ? "" : " or more",
-		size_text((double)(c->bytes_moved + c->bytes_resumed + c->bytes_skipped), done), size_text((double)c->n_bytes, all),
-		size_text(rate, rate_text));
+		str_size((double)(c->bytes_moved + c->bytes_resumed + c->bytes_skipped), done), str_size((double)c->n_bytes, all),
+		str_size(rate, rate_text));
 	draw_left(c, rate);
 	o->drawn = true;
 }
@@ -114,22 +99,22 @@ static int print_json(struct cp_out *o, const struct copy_counts *c, double seco
 int cp_out_finish(struct cp_out *o, const struct copy_counts *c)
 {
 	double seconds = (double)(clock_monotonic_ns() - o->begun_ns) / NS_PER_S;
-	char copied[SIZE_BYTES], resumed[SIZE_BYTES], rate[SIZE_BYTES];
+	char copied[STR_SIZE_MAX], resumed[STR_SIZE_MAX], rate[STR_SIZE_MAX];
 	int r = CMD_DONE;
 
 	wipe(o);
 	if (o->json)
 		return print_json(o, c, seconds);
 	printf("%s %llu files, %s", o->dry ? "would copy" : "copied", (unsigned long long)c->n_copied,
-		size_text((double)c->bytes_copied, copied));
+		str_size((double)c->bytes_copied, copied));
 	if (c->bytes_resumed)
-		printf(" (%s of it were there in parts)", size_text((double)c->bytes_resumed, resumed));
+		printf(" (%s of it were there in parts)", str_size((double)c->bytes_resumed, resumed));
 	if (c->n_skipped)
 		printf("; %llu were whole already", (unsigned long long)c->n_skipped);
 	if (c->n_failed)
 		printf("; %llu failed", (unsigned long long)c->n_failed);
 	if (!o->dry)
-		printf("; %.1f s, %s/s", seconds, size_text((double)c->bytes_moved / seconds, rate));
+		printf("; %.1f s, %s/s", seconds, str_size((double)c->bytes_moved / seconds, rate));
 	printf("\n");
 	return r;
 }

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/scope.h"
+#include "base/str.h"
 #include "cli/cmd.h"
 
 #define SHOW_EVERY_NS (NS_PER_S / 10)
@@ -27,18 +28,6 @@ const char *grouped(uint64_t v, char out[32])
 		out[at++] = digits[i];
 	}
 	out[at] = '\0';
-	return out;
-}
-
-const char *bytes_text(uint64_t n, char out[32])
-{
-	static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-	double v = (double)n;
-	unsigned u = 0;
-
-	for (; v >= 999.95 && u + 1 < N_ELEMS(units); u++)
-		v /= 1000;
-	snprintf(out, 32, u ? "%.1f %s" : "%.0f %s", v, units[u]);
 	return out;
 }
 
@@ -77,7 +66,7 @@ void plan_out_progress(void *ctx, uint64_t n_done, uint64_t n_all, uint64_t n_by
 	o->shown_ns = now;
 	o->line = true;
 	fprintf(stderr, "\r\033[K%s of %s files, %s, %s/s, %.0f s left", grouped(n_done, done), grouped(n_all, all),
-		bytes_text(n_bytes, bytes), bytes_text((uint64_t)((double)n_bytes / (passed + 1e-9)), (char[32]){0}),
+		str_size((double)n_bytes, bytes), str_size((double)n_bytes / (passed + 1e-9), (char[STR_SIZE_MAX]){0}),
 		passed * (double)(n_all - n_done) / (double)MAX(n_done, 1));
 }
 
@@ -94,11 +83,11 @@ static void print_found(const struct plan_out *o, const struct plan_stats *st, d
 		printf("%s shard%s, ", grouped(st->n_archives, a), plural(st->n_archives));
 	if (st->n_files > 0)
 		printf("%s file%s, ", grouped(st->n_files, a), plural(st->n_files));
-	printf("%s, ", bytes_text(st->n_bytes, a));
+	printf("%s, ", str_size((double)st->n_bytes, a));
 	printf("%s sample%s ", grouped(st->n_found, a), plural(st->n_found));
 	for (unsigned i = 0; i < st->n_exts; i++)
 		printf("  %s %s", st->exts[i].name[0] ? st->exts[i].name : "(no extension)", grouped(st->exts[i].n, a));
-	printf("   %.1f s at %s/s", seconds, bytes_text((uint64_t)((double)st->n_bytes / (seconds + 1e-9)), a));
+	printf("   %.1f s at %s/s", seconds, str_size((double)st->n_bytes / (seconds + 1e-9), a));
 	if (st->n_taken_over > 0)
 		printf(" (%s shards had been done before)", grouped(st->n_taken_over, a));
 	printf("\n");

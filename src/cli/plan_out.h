@@ -26,8 +26,7 @@ void plan_out_clear(struct plan_out *o);
 /* enum cmd_exit. */
 int plan_out_end(struct plan_out *o, const struct plan *p, const char *to);
 
-/* 3318333 as "3,318,333", 104700000000 as "104.7 GB" (decimal units). out has room for 32 bytes. */
+/* 3318333 as "3,318,333". */
 const char *grouped(uint64_t v, char out[32]);
-const char *bytes_text(uint64_t n, char out[32]);
 
 #endif

@@ -59,18 +59,6 @@ const char *doctor_grade_name(enum doctor_grade grade)
 	return names[grade];
 }
 
-const char *doctor_bytes(uint64_t n, char out[DOCTOR_NUMBER_MAX])
-{
-	static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-	double v = (double)n;
-	unsigned unit = 0;
-
-	for (; v >= 1000 && unit + 1 < N_ELEMS(units); unit++)
-		v /= 1000;
-	snprintf(out, DOCTOR_NUMBER_MAX, unit ? "%.1f %s" : "%.0f %s", v, units[unit]);
-	return out;
-}
-
 const char *doctor_time(uint64_t ns, char out[DOCTOR_NUMBER_MAX])
 {
 	snprintf(out, DOCTOR_NUMBER_MAX, ns < 1000000000 ? "%.1f ms" : "%.0f ms", (double)ns / 1e6);
@@ -81,7 +69,7 @@ const char *doctor_time(uint64_t ns, char out[DOCTOR_NUMBER_MAX])
 
 static void tell_space(struct store *s, const char *path, struct doctor *d)
 {
-	char total[DOCTOR_NUMBER_MAX], room[DOCTOR_NUMBER_MAX];
+	char total[STR_SIZE_MAX], room[STR_SIZE_MAX];
 	struct store_space space = {0};
 	struct err e = {0};
 	int r = store_space_at(s, path, &space, &e);
@@ -92,7 +80,7 @@ static void tell_space(struct store *s, const char *path, struct doctor *d)
 		doctor_say(d, DOCTOR_WARN, "space", "%s", err_words(&e, r));
 	else
 		doctor_say(d, space.free_bytes < space.total_bytes / 20 ? DOCTOR_WARN : DOCTOR_OK, "space", "%s free of %s",
-			doctor_bytes(space.free_bytes, room), doctor_bytes(space.total_bytes, total));
+			str_size((double)space.free_bytes, room), str_size((double)space.total_bytes, total));
 }
 
 /* Whether it can be read: a page of a folder, the first bytes of a file. */

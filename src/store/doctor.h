@@ -48,9 +48,8 @@ int store_doctor(const char *url, struct doctor *d);
 /* What any engine's operations tell: whether it opens, what lies there, whether it can be read, how much room there is. */
 void doctor_any(const char *url, struct doctor *d);
 
-/* Numbers for people, in out: "12.3 GB", "1.2 ms". */
+/* A time for people: "1.2 ms". */
 #define DOCTOR_NUMBER_MAX 32
-const char *doctor_bytes(uint64_t n, char out[DOCTOR_NUMBER_MAX]);
 const char *doctor_time(uint64_t ns, char out[DOCTOR_NUMBER_MAX]);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/scope.h"
+#include "base/str.h"
 #include "store/hdfs/doctor_policy.h"
 
 /* The cluster. */
@@ -22,11 +23,11 @@ static void tell_blocks(const Hdfs__GetFsStatsResponse *m, struct doctor *d)
 
 static void tell_space(const Hdfs__GetFsStatsResponse *m, struct doctor *d)
 {
-	char room[DOCTOR_NUMBER_MAX], total[DOCTOR_NUMBER_MAX];
+	char room[STR_SIZE_MAX], total[STR_SIZE_MAX];
 	bool tight = m->remaining < m->capacity / 20;
 
 	doctor_say(d, !m->capacity ? DOCTOR_FAIL : tight ? DOCTOR_WARN : DOCTOR_OK, "space", "%s free of %s, counted with "
-		"replicas%s", doctor_bytes(m->remaining, room), doctor_bytes(m->capacity, total),
+		"replicas%s", str_size((double)m->remaining, room), str_size((double)m->capacity, total),
 		!m->capacity ? ": no DataNode has reported to this NameNode" : tight ? ": under a twentieth" : "");
 }
 

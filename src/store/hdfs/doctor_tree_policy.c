@@ -52,7 +52,7 @@ static void tell_quota(const struct doctor_answer *a, struct doctor *d)
 {
 	const Hdfs__GetQuotaUsageResponse *m = a->r == 0 ? a->message : NULL;
 	const Hdfs__QuotaUsage *u = m ? m->usage : NULL;
-	char used[DOCTOR_NUMBER_MAX], limit[DOCTOR_NUMBER_MAX];
+	char used[STR_SIZE_MAX], limit[STR_SIZE_MAX];
 	bool names, space;
 
 	if (!a->asked)
@@ -71,8 +71,8 @@ static void tell_quota(const struct doctor_answer *a, struct doctor *d)
 			"%" PRIu64 " of %" PRIu64 " names used", u->file_and_directory_count, u->quota);
 	if (space)
 		doctor_say(d, u->space_consumed >= u->space_quota - u->space_quota / 10 ? DOCTOR_WARN : DOCTOR_OK, "quota",
-			"%s of %s used, counted with replicas", doctor_bytes(u->space_consumed, used),
-			doctor_bytes(u->space_quota, limit));
+			"%s of %s used, counted with replicas", str_size((double)u->space_consumed, used),
+			str_size((double)u->space_quota, limit));
 }
 
 static void tell_zone(const struct doctor_facts *f, struct doctor *d)
@@ -119,7 +119,7 @@ static void tell_ec(const struct doctor_facts *f, const Hdfs__FileStatus *st, st
 void doctor_tell_path(const struct doctor_facts *f, struct doctor *d)
 {
 	const Hdfs__FileStatus *st = doctor_status(f);
-	char mode[16], size[DOCTOR_NUMBER_MAX];
+	char mode[16], size[STR_SIZE_MAX];
 	bool is_file;
 
 	if (f->status.r == -EACCES)
@@ -133,7 +133,7 @@ void doctor_tell_path(const struct doctor_facts *f, struct doctor *d)
 		return;
 	is_file = st->file_type == HDFS__FILE_STATUS__TYPE__FILE;
 	doctor_say(d, DOCTOR_OK, "path", "%s is a %s%s%s, %s, of %s:%s", f->path, kind_of(st), is_file ? " of " : "",
-		is_file ? doctor_bytes(st->length, size) : "", mode_of(st, mode), st->owner, st->group);
+		is_file ? str_size((double)st->length, size) : "", mode_of(st, mode), st->owner, st->group);
 	tell_right(f, &f->may_read, "read", DOCTOR_FAIL, d);
 	tell_right(f, &f->may_write, "write", DOCTOR_NOTE, d);
 	tell_quota(&f->quota, d);

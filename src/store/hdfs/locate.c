@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/hdfs/read_policy.h"
 #include "store/hdfs/version.h"
 #include "wire/hadoop/pb.h"
 #include "wire/hadoop/status.h"
@@ -332,12 +333,9 @@ static void lookup_allowed(struct nn_call *call)
 		lookup_go_on(u);
 }
 
-/* Whether the mode alone says so. For the owner that is the owner's bit, whatever else; others may be in any class. */
-static bool surely_readable(const struct hdfs_status *st, const char *user)
+static bool is_open(const struct hdfs_status *st, const char *user)
 {
-	if (str_eq(st->owner, user))
-		return st->mode & 0400;
-	return (st->mode & 0444) == 0444 && !(st->flags & HDFS_HAS_ACL);
+	return read_policy_open(str_eq(st->owner, user), st->mode, st->flags & HDFS_HAS_ACL);
 }
 
 static void lookup_parse(struct lookup *u, struct str message, bool allowed)
@@ -417,7 +415,7 @@ static void lookup_whole(struct nn_call *call)
 	if (r < 0)
 		lookup_end(u, r);
 	else
-		lookup_parse(u, st.locations, surely_readable(&st, u->locator->conf->user));
+		lookup_parse(u, st.locations, is_open(&st, u->locator->conf->user));
 }
 
 /* The locations are there; were they of the version that is wanted? It is looked at after them: what is there now was then. */

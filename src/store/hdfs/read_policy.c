@@ -63,6 +63,11 @@ uint64_t read_policy_hedge_ns(uint64_t latency_ns, uint64_t configured_ms)
 	return MIN(MAX(ns, HEDGE_MIN_NS), HEDGE_MAX_NS);
 }
 
+bool read_policy_open(bool is_owner, unsigned mode, bool has_acl)
+{
+	return is_owner ? mode & 0400 : (mode & 0444) == 0444 && !has_acl;
+}
+
 bool read_policy_refetch(unsigned n_before, unsigned max, uint64_t window_ms, double chance, uint64_t *ret_ns)
 {
 	uint64_t window_ns = window_ms * NS_PER_MS;

@@ -35,6 +35,11 @@ unsigned read_policy_at_once(uint64_t rtt_ns);
  */
 uint64_t read_policy_hedge_ns(uint64_t latency_ns, uint64_t configured_ms);
 /*
+ * Whether the mode alone says that a user may read a file. For the owner that is the owner's bit, whatever else; others may be
+ * in any class, and an ACL may take from each. false: the NameNode is to be asked.
+ */
+bool read_policy_open(bool is_owner, unsigned mode, bool has_acl);
+/*
  * Whether locations are asked for again after all replicas failed, n_before times already; *ret_ns: after how long. As
  * Hadoop: a window that grows with each time, with chance in it (0 to 1) so that many clients do not come at once.
  */

@@ -92,6 +92,7 @@ static void numbers_are_whole_or_refused(void **state)
 	uint64_t u;
 	int64_t i;
 	double d;
+	char shown[STR_SIZE_MAX];
 
 	assert_int_equal(str_to_u64(str_of("18446744073709551615"), &u), 0);
 	assert_true(u == UINT64_MAX);
@@ -112,6 +113,12 @@ static void numbers_are_whole_or_refused(void **state)
 	assert_int_equal(str_to_size(str_of("3k"), &u), 0);
 	assert_int_equal(u, 3072);
 	assert_int_equal(str_to_size(str_of("99999999T"), &u), -ERANGE);
+	assert_string_equal(str_size(0, shown), "0 bytes");
+	assert_string_equal(str_size(999, shown), "999 bytes");
+	assert_string_equal(str_size(1000, shown), "1.0 kB");
+	assert_string_equal(str_size(999960, shown), "1.0 MB");
+	assert_string_equal(str_size(104.7e9, shown), "104.7 GB");
+	assert_string_equal(str_size(5e21, shown), "5000.0 EB");
 	assert_int_equal(str_to_size(str_of("M"), &u), -EINVAL);
 }
 

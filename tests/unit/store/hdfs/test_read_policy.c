@@ -62,6 +62,16 @@ static void a_node_far_away_gets_more_at_once_within_bounds(void **state)
 	assert_int_equal(read_policy_at_once(UINT64_MAX), 32);
 }
 
+static void the_mode_says_who_may_read_or_leaves_it_open(void **state)
+{
+	assert_true(read_policy_open(true, 0600, false) && read_policy_open(true, 0400, true));
+	assert_false(read_policy_open(true, 0244, false));
+	assert_true(read_policy_open(false, 0644, false));
+	/* In a class that may not, or by an entry of the list. */
+	assert_false(read_policy_open(false, 0640, false) || read_policy_open(false, 0604, false));
+	assert_false(read_policy_open(false, 0244, false) || read_policy_open(false, 0644, true));
+}
+
 static void a_hedge_follows_what_was_seen_within_bounds_unless_the_site_says(void **state)
 {
 	assert_int_equal(read_policy_hedge_ns(0, 0), 200 * NS_PER_MS);
@@ -93,6 +103,7 @@ int main(void)
 		cmocka_unit_test(of_equals_the_one_that_should_be_soonest_is_taken),
 		cmocka_unit_test(a_full_node_is_waited_for_rather_than_a_dead_one_tried),
 		cmocka_unit_test(a_node_far_away_gets_more_at_once_within_bounds),
+		cmocka_unit_test(the_mode_says_who_may_read_or_leaves_it_open),
 		cmocka_unit_test(a_hedge_follows_what_was_seen_within_bounds_unless_the_site_says),
 		cmocka_unit_test(locations_are_asked_for_anew_in_windows_that_grow_and_end),
 	};
