@@ -5,8 +5,9 @@ the same files, which are in the page cache.
 
 read: one file of --gb in blocks of 128 MiB, replication 1; through DataNodes and, where a client can, from local replicas by
 the DataNode's descriptors. write: --gb, replication 1 and 3. ranges: 1,000 ranges of 4 KiB to 1 MiB (log-uniform) of that
-file, the same list for all. far: the same, 10 ms (--rtt) of round trip away: bench/hdfs-far has made a link between two
-network namespaces (tests/func/wan.c), runs this in one, and the clients run in the other. names: 20,000 looks at a path, and a listing of --entries.
+file, the same list for all. far: the same, 10 ms (BENCH_RTT) of round trip away: bench/hdfs-far has made a link between two
+network namespaces (tests/func/wan.c), runs this in one, and the clients run in the other. names: 20,000 looks at a path, and
+a listing of --entries.
 
 CPU is the client's own, in seconds a GB (10^9 bytes) or microseconds an item. FsShell and curl cannot tell their start from
 their work: of FsShell what `-test -e /` takes in the same round is taken off; curl starts in milliseconds.
@@ -30,6 +31,7 @@ OURS = ROOT / "build/bench/bench-hdfs"
 PEER = [sys.executable, ROOT / "bench/peer_hdfs_native.py"]
 SHELL = "org.apache.hadoop.fs.FsShell"
 RATES = {"wall": Measure("s a GB", "wall"), "mb_s": Measure("MB/s", "mb_s", absolute=True), "cpu": Measure("CPU, s a GB", "cpu")}
+RANGES = {"ms": Measure("ms", "ms"), "cpu": Measure("CPU, s", "cpu"), "mb": Measure("MB", "mb", absolute=True)}
 N_STATS = 20000
 LINK = os.environ.get("BENCH_LINK")  # its name, and of the program that made it
 FAR = [os.environ["BENCH_WAN"], "exec", LINK, "b"] if LINK else []
@@ -43,12 +45,10 @@ QUESTIONS = {
         Target("wall", f"olddog, {n}", f"{peer}, {n}", at_least=1) for n in ("1 replica", "3 replicas")
         for peer in ("hdfs-native", "FsShell")] + [
         Target("cpu", f"olddog, {n}", at_most=0.6) for n in ("1 replica", "3 replicas")]),
-    "ranges": Question("hdfs-ranges", "What do scattered reads of HDFS cost?", {
-        "ms": Measure("ms", "ms"), "cpu": Measure("CPU, s", "cpu"), "mb": Measure("MB", "mb", absolute=True)}, [
+    "ranges": Question("hdfs-ranges", "What do scattered reads of HDFS cost?", RANGES, [
         Target("ms", "olddog", "hdfs-native, one by one", at_least=2), Target("ms", "olddog", "hdfs-native, 16 threads", at_least=1),
         Target("cpu", "olddog", "hdfs-native, one by one", at_most=0.6)]),
-    "far": Question("hdfs-far", "What do scattered reads of an HDFS cost that is far away?", {
-        "ms": Measure("ms", "ms"), "cpu": Measure("CPU, s", "cpu"), "mb": Measure("MB", "mb", absolute=True)}, [
+    "far": Question("hdfs-far", "What do scattered reads of an HDFS cost that is far away?", RANGES, [
         Target("ms", "olddog", "hdfs-native, one by one", at_least=20), Target("ms", "olddog", "hdfs-native, 16 threads")]),
     "names": Question("hdfs-names", "What do looking and listing cost?", {
         "stat_us": Measure("CPU, us a stat", "stat_us"), "stats_s": Measure("stats/s", "stats_s", absolute=True),
@@ -186,8 +186,7 @@ def ranges(house, args):
         "hdfs-native, 16 threads": lambda: of([*PEER, "ranges-16", url])}
 
 
-def far(house, args):
-    return ranges(house, args)
+far = ranges  # the clients are what is elsewhere: FAR
 
 
 def address():
