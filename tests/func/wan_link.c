@@ -103,6 +103,9 @@ static void ring_pop(struct dir *d, struct rec *r)
 
 	d->tail += n;
 	d->used -= n;
+	/* From the start again, where the memory is still in the cache. */
+	if (!d->used)
+		d->head = d->tail = 0;
 }
 
 /* Packets on the wire that one TSO segment stands for, and their bytes. */

@@ -19,7 +19,7 @@ struct reads;
 
 #define READ_MAX_PIECE (1u << 20)	/* a longer stretch of a block is read by several connections at once */
 #define READ_MAX_GAP (64u << 10)	/* nearer ranges are one read: stepping over them is cheaper than asking twice */
-#define READ_MAX_RUNNING 64u		/* reads of DataNodes under way, of all jobs */
+#define READ_MAX_RUNNING 96u		/* reads of DataNodes under way, of all jobs */
 
 int reads_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, struct dn_pool *dns,
 	struct hdfs_counters *counters, struct reads **ret);

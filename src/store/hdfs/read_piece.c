@@ -9,7 +9,8 @@
 #include "store/hdfs/read_policy.h"
 
 #define MAX_HEDGES 4u		/* at once: each has memory of its own */
-#define MAX_LOOKED_AT 128u	/* pieces that wait, for one that can start */
+#define MAX_LOOKED_AT 64u	/* pieces that wait, for one that can start: each of them other than the one before */
+#define MAX_PASSED 1024u	/* with those that are not looked at */
 
 /* -- One attempt -------------------------------------------------------------------------------------------------- */
 
@@ -456,22 +457,32 @@ void piece_enqueue(struct piece *p)
 	list_add(&r->queues[p->work->job->prio != STORE_PRIO_URGENT], &p->list);
 }
 
-/* The first that can start, or has nobody left to start with. */
+/* Whether who reads one may read the other. */
+static bool piece_is_like(const struct piece *p, const struct piece *other)
+{
+	return other && p->at == other->at && p->failed == other->failed;
+}
+
+/* The first that can start, or has nobody left to start with. Of a block whose nodes are busy only one is looked at. */
 static struct piece *queue_find(struct reads *r, struct list *queue, int *ret_node)
 {
-	unsigned n = 0;
+	const struct piece *busy = NULL;
+	unsigned n_looked_at = 0, n_passed = 0;
 
 	LIST_EACH(e, queue) {
 		struct piece *p = container_of(e, struct piece, list);
-		int node = piece_choose(r, p, 0);
 
-		if (node != READ_LATER) {
+		if (++n_passed > MAX_PASSED || n_looked_at > MAX_LOOKED_AT)
+			break;
+		if (piece_is_like(p, busy))
+			continue;
+		*ret_node = piece_choose(r, p, 0);
+		if (*ret_node != READ_LATER) {
 			list_del(&p->list);
-			*ret_node = node;
 			return p;
 		}
-		if (++n == MAX_LOOKED_AT)
-			break;
+		busy = p;
+		n_looked_at++;
 	}
 	return NULL;
 }
