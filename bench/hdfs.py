@@ -92,7 +92,7 @@ class House:
     def shell(self, *args, env=None):
         """FsShell without its start."""
         env = {**self.cluster.java_env("olddog"), **(env or self.away)}
-        java = [*self.cluster.java(env["HADOOP_CONF_DIR"]), "-Xmx512m", SHELL]
+        java = [*self.cluster.java(env["HADOOP_CONF_DIR"]), "-Xmx3g", SHELL]
         start, whole = timed([*java, "-test", "-e", "/"], env), timed([*java, *args], env)
         return max(1e-3, whole[0] - start[0]), max(1e-3, whole[1] - start[1])
 
