@@ -148,6 +148,7 @@ def write(house, args):
 
     def fresh(name):
         house.cluster.web("DELETE", name, "DELETE", user="hdfs")
+        os.sync()  # else whoever comes next pays for what was written before
         return house.url(name)
 
     def put(replicas):

@@ -19,6 +19,15 @@ def second_dir(hdfs_second, request):
         yield f
 
 
+PART = 1 << 24  # random.randbytes() refuses more than 2^31 bits
+
+
+def write_random(name, rng, size):
+    with open(name, "wb") as f:
+        for at in range(0, size, PART):
+            f.write(rng.randbytes(min(PART, size - at)))
+
+
 def make_tree(folder, seed, scale=1):
     """scale: so much larger are the large ones."""
     rng = random.Random(seed)
@@ -27,7 +36,7 @@ def make_tree(folder, seed, scale=1):
     for i, size in enumerate(sizes):
         name = folder / f"d{i % 3}" / f"f{i:02d}"
         name.parent.mkdir(parents=True, exist_ok=True)
-        name.write_bytes(rng.randbytes(size))
+        write_random(name, rng, size)
     (folder / "empty").mkdir()
     (folder / "d0" / "name with #, 100% and é").write_bytes(b"odd")
     return folder
