@@ -16,11 +16,13 @@ half of a JVM each), WebHDFS (Cluster.web), hdfs-native (native_client: no proce
 import contextlib
 import json
 import os
+import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,7 @@ from hdfs_install import VERSION, cache, locked  # noqa: E402
 OWNER = "OLDDOG_HDFS_OWNER"
 EXCLUSIVE = {"hdfs_faulty": "hdfs-faulty", "faulty_dir": "hdfs-faulty", "hdfs_ha": "hdfs-ha",
              "crowd": "hdfs-crowd"}
+NOT_YET = (b"SafeMode", b"EOFException", b"BlockMissing", b"ConnectException")
 
 
 # --- of pytest, called by conftest.py
@@ -126,18 +129,21 @@ class Folder:
     def url(self, name=""):
         return self.cluster.url + self.path(name)
 
+    def _web(self, method, name, op, **keys):
+        """Waits while a cluster that was hurt has not come to itself: DataNodes forward with connections of before."""
+        def answer():
+            status, said = self.cluster.web(method, self.path(name), op, **keys)
+            return None if status == 403 and any(w in said for w in NOT_YET) else (status, said)
+        return wait_for(f"{name} by WebHDFS", answer, 60)
+
     def put(self, name, content, **keys):
         """By WebHDFS. keys: blocksize, replication, permission, .."""
-        status, said = self.cluster.web("PUT", self.path(name), "CREATE", body=content, overwrite="true", **keys)
+        status, said = self._web("PUT", name, "CREATE", body=content, overwrite="true", **keys)
         assert status == 201, (status, said)
 
     def get(self, name, **keys):
-        """By WebHDFS. keys: offset, length. Waits while a cluster that was hurt has not come to itself."""
-        def answer():
-            status, said = self.cluster.web("GET", self.path(name), "OPEN", **keys)
-            return None if status == 403 and any(w in said for w in (b"SafeMode", b"EOFException", b"BlockMissing",
-                                                                     b"ConnectException")) else (status, said)
-        status, said = wait_for(f"{name} by WebHDFS", answer, 60)
+        """By WebHDFS. keys: offset, length."""
+        status, said = self._web("GET", name, "OPEN", **keys)
         assert status == 200, (status, said)
         return said
 
@@ -194,7 +200,7 @@ class Cutter:
 
     def __init__(self, cluster, folder, **keys):
         at = {nn: f"127.0.1.{100 + int(nn[2:])}" for nn in cluster.nns}
-        self.cluster, self.events = cluster, []
+        self.cluster, self.events, self.lines = cluster, [], queue.SimpleQueue()
         self.url = cluster.url if cluster.set.ha else f"hdfs://{at['nn1']}:{cluster.port('nn1')}"
         through = {"dfs.client.use.datanode.hostname": "true", "dfs.client.read.shortcircuit": "false", "fs.defaultFS": self.url,
                    **{f"dfs.namenode.rpc-address.{cluster.name}.{nn}": f"{at[nn]}:{cluster.port(nn)}" for nn in cluster.nns
@@ -205,19 +211,26 @@ class Cutter:
             [sys.executable, Path(__file__).with_name("hdfs_cutter.py"),
              *(f"{node}={host}:{cluster.port(node)}=127.0.0.1:{cluster.port(node)}" for node, host in at.items())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        threading.Thread(target=self._read, daemon=True).start()
         self.wait("ready")
-        self.reader = None
+
+    def _read(self):
+        """Always: a cutter whose pipe is full forwards nothing any more."""
+        for line in self.popen.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        self.popen.stdin.close()
         self.popen.kill()
-        self.popen.communicate()
+        self.popen.wait()
 
     def wait(self, event):
         """Reads on to the next event of that name, and gives it."""
-        while line := self.popen.stdout.readline():
+        while line := self.lines.get():
             self.events.append(json.loads(line))
             if self.events[-1]["event"] == event:
                 return self.events[-1]

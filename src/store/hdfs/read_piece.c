@@ -472,7 +472,7 @@ static struct piece *queue_find(struct reads *r, struct list *queue, int *ret_no
 	LIST_EACH(e, queue) {
 		struct piece *p = container_of(e, struct piece, list);
 
-		if (++n_passed > MAX_PASSED || n_looked_at > MAX_LOOKED_AT)
+		if (n_passed++ == MAX_PASSED || n_looked_at == MAX_LOOKED_AT)
 			break;
 		if (piece_is_like(p, busy))
 			continue;

@@ -10,7 +10,7 @@
 
 #define N_NODES 3u
 #define MAX_BLOCKS 16u
-#define MAX_RANGES 24u
+#define MAX_RANGES 192u
 #define XFER_PORT 9866
 #define IPC_PORT 9867
 
