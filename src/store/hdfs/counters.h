@@ -29,6 +29,7 @@
 	X(excluded_nodes, "DataNodes that a new block was not to be on")                                     \
 	X(pipeline_updates, "times a block went on with a new generation stamp")                             \
 	X(pipeline_additions, "DataNodes added to a pipeline that had lost one")                             \
+	X(pipeline_returns, "DataNodes taken back into a pipeline that had suspected them")                  \
 	X(blocks_abandoned, "blocks given back to the NameNode before a byte was in them")                   \
 	X(lease_renewals, "leases renewed")
 

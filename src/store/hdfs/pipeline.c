@@ -353,7 +353,7 @@ static void receive(struct pipeline *p)
 	if (n == -EAGAIN)
 		return;
 	if (n <= 0) {
-		fail(p, 0, p->r < 0 ? p->r : -EPIPE);
+		fail(p, -1, p->r < 0 ? p->r : -EPIPE);
 		return;
 	}
 	p->heard_ns = loop_now(p->loop);
@@ -399,7 +399,7 @@ static void fire(struct timer *t)
 
 	if (!p->failed && outstanding(p) && now_ns >= p->heard_ns + patience_ns(p)) {
 		err_set(&p->err, -ETIMEDOUT, "nothing was heard for %llu s", (unsigned long long)(patience_ns(p) / NS_PER_S));
-		fail(p, 0, -ETIMEDOUT);
+		fail(p, -1, -ETIMEDOUT);
 	}
 	if (p->failed) {
 		pipeline_stop(p);

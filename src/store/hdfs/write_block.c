@@ -19,6 +19,7 @@ int write_file_take_block(struct write_file *f, struct str located)
 	int r;
 
 	f->at = NULL;
+	f->n_aside = 0;
 	arena_release(&f->arena);
 	at = arena_alloc(&f->arena, sizeof(*at));
 	r = at ? hdfs_located_parse(&f->arena, located, at) : -ENOMEM;

@@ -78,7 +78,8 @@ struct write_file {
 	struct hdfs_block block, previous;
 	char *pool;
 	struct arena arena;
-	struct hdfs_located *at;
+	struct hdfs_located *at;	/* behind its n_nodes are n_aside more, the last left out first */
+	unsigned n_aside;		/* left out with nobody's word against them, and not missed yet */
 	struct buf token;
 	enum write_stage stage;
 	uint64_t n_blocks, told_blocks;	/* blocks so far; as of the last fsync */

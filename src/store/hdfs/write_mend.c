@@ -13,7 +13,28 @@
 static void update(struct write_file *f);
 static void add_node(struct write_file *f);
 
-static void leave_out(struct write_file *f, unsigned i)
+/*
+ * Silence may be that of a node further on, whose neighbour was about to say so. Until the NameNode has been told of a
+ * pipeline without it, a suspect's replica has all that was acknowledged, and may take the place of the last one that fails.
+ */
+static void put_aside(struct write_file *f, unsigned i, bool suspected)
+{
+	struct hdfs_located *at = f->at;
+
+	located_move(at, i, at->n_nodes - 1 + (suspected ? 0 : f->n_aside));
+	at->n_nodes--;
+	f->n_aside += suspected;
+}
+
+/* The one that is left goes behind those that may come back, the first of which takes its place. */
+static void bring_back(struct write_file *f)
+{
+	f->n_aside--;
+	f->at->n_nodes++;
+	f->w->counters->pipeline_returns++;
+}
+
+static void leave_out(struct write_file *f, unsigned i, bool suspected)
 {
 	const struct hdfs_node *node = &f->at->nodes[i];
 	uint64_t now_ns = loop_now(f->w->loop);
@@ -26,7 +47,7 @@ static void leave_out(struct write_file *f, unsigned i)
 	if (f->stage == WRITE_SETUP)
 		return;
 	node_set_add(&f->failed, node, now_ns);
-	located_remove(f->at, i);
+	put_aside(f, i, suspected);
 }
 
 /* Another block. */
@@ -70,7 +91,7 @@ static struct write_break break_of(struct write_file *f)
 	f->acked_at_break = p->acked_seqno;
 	if (p->restarts && !f->wait_since_ns)
 		f->wait_since_ns = now_ns;
-	return (struct write_break){.stage = f->stage, .n_nodes = f->at->n_nodes, .bad = p->bad,
+	return (struct write_break){.stage = f->stage, .n_nodes = f->at->n_nodes, .n_aside = f->n_aside, .bad = p->bad,
 		.restarts = f->wait_since_ns != 0, .waited_ns = f->wait_since_ns ? now_ns - f->wait_since_ns : 0,
 		.replication = f->how.replication, .appended = f->how.append, .flushed = f->flushed,
 		.replace = f->w->conf->replace_datanode, .n_setups = f->n_setups + (f->stage == WRITE_SETUP),
@@ -80,7 +101,7 @@ static struct write_break break_of(struct write_file *f)
 static void act(struct write_file *f, const struct write_verdict *v)
 {
 	if (v->bad < f->at->n_nodes)
-		leave_out(f, v->bad);
+		leave_out(f, v->bad, v->suspected && v->fate != WRITE_BACK);
 	switch (v->fate) {
 	case WRITE_NEW_BLOCK:
 		f->n_setups++;
@@ -92,6 +113,10 @@ static void act(struct write_file *f, const struct write_verdict *v)
 			add_node(f);
 		else
 			update(f);
+		break;
+	case WRITE_BACK:
+		bring_back(f);
+		update(f);
 		break;
 	case WRITE_WAIT:
 		write_file_pause(f, WRITE_RESTART_POLL_NS, update);
@@ -154,6 +179,7 @@ static void copied(struct write_ask *ask)
 	f->arena = f->more_arena;
 	arena_init(&f->more_arena, MESSAGE_MAX);
 	f->at = TAKE(f->more);
+	f->n_aside = 0;
 	update(f);
 }
 
@@ -277,6 +303,7 @@ static void updated(struct write_file *f, int r, struct str answer)
 	}
 	f->w->counters->pipeline_updates++;
 	f->block.stamp = f->new_stamp;
+	f->n_aside = 0;
 	f->again = false;
 	f->wait_since_ns = 0;
 	if (f->stage == WRITE_ENDING) {

@@ -82,16 +82,22 @@ void buf_node_set(struct buf *b, uint32_t field, const struct node_set *s)
 	}
 }
 
-void located_remove(struct hdfs_located *at, unsigned i)
+static void move(void *items, size_t size, unsigned i, unsigned to)
 {
-	unsigned n = at->n_nodes - i - 1;
+	unsigned char *p = items, one[sizeof(struct hdfs_node)];
 
-	memmove(at->nodes + i, at->nodes + i + 1, n * sizeof(*at->nodes));
-	if (at->storage_ids)
-		memmove(at->storage_ids + i, at->storage_ids + i + 1, n * sizeof(*at->storage_ids));
-	if (at->storage_types)
-		memmove(at->storage_types + i, at->storage_types + i + 1, n * sizeof(*at->storage_types));
-	at->n_nodes--;
+	if (!items)
+		return;
+	memcpy(one, p + i * size, size);
+	memmove(p + i * size, p + (i + 1) * size, (to - i) * size);
+	memcpy(p + to * size, one, size);
+}
+
+void located_move(struct hdfs_located *at, unsigned i, unsigned to)
+{
+	move(at->nodes, sizeof(*at->nodes), i, to);
+	move(at->storage_ids, sizeof(*at->storage_ids), i, to);
+	move(at->storage_types, sizeof(*at->storage_types), i, to);
 }
 
 int located_find_address(const struct hdfs_located *at, struct str address)

@@ -23,8 +23,11 @@ void node_set_expire(struct node_set *s, uint64_t now_ns);
 /* Each as field `field`, a DatanodeInfoProto. */
 void buf_node_set(struct buf *b, uint32_t field, const struct node_set *s);
 
-/* Takes node i out of at, with its storage. */
-void located_remove(struct hdfs_located *at, unsigned i);
+/*
+ * Node i, with its storage, goes to place `to`, at or behind its own; those between move up. Behind the n_nodes that at
+ * says it has is room for as many as it was parsed with.
+ */
+void located_move(struct hdfs_located *at, unsigned i, unsigned to);
 /* Index of the node with this address "ip:port", or -1. */
 int located_find_address(const struct hdfs_located *at, struct str address);
 /* Index of the first node of at that before does not have, or -1. */

@@ -21,33 +21,37 @@ static bool wants_another(const struct write_break *b, unsigned n_left)
 
 static struct write_verdict give_up(const struct write_break *b, const char *words)
 {
-	return (struct write_verdict){WRITE_GIVE_UP, b->n_nodes, words};
+	return (struct write_verdict){.fate = WRITE_GIVE_UP, .bad = b->n_nodes, .words = words};
 }
 
-static struct write_verdict decide_setup(const struct write_break *b, unsigned bad)
+static struct write_verdict decide_setup(const struct write_break *b, struct write_verdict v)
 {
 	if (b->n_setups > b->max_setups)
 		return give_up(b, "no block could be set up on any DataNode that the NameNode named; see"
 			" dfs.client.block.write.retries");
-	return (struct write_verdict){WRITE_NEW_BLOCK, bad, NULL};
+	v.fate = WRITE_NEW_BLOCK;
+	return v;
 }
 
 struct write_verdict write_decide(const struct write_break *b)
 {
+	bool named = b->bad >= 0 && (unsigned)b->bad < b->n_nodes;
 	/* Who talks to us is the first suspect. */
-	unsigned bad = b->bad < 0 || (unsigned)b->bad >= b->n_nodes ? 0 : (unsigned)b->bad;
+	struct write_verdict v = {.fate = WRITE_ON, .bad = named ? (unsigned)b->bad : 0, .suspected = !named};
 
 	if (b->stage == WRITE_SETUP)
-		return decide_setup(b, bad);
+		return decide_setup(b, v);
 	if (b->n_breaks > WRITE_MAX_BREAKS)
 		return give_up(b, "the pipeline broke five times without an acknowledgement between");
 	if (b->restarts && b->n_nodes == 1 && b->waited_ns < WRITE_RESTART_NS)
-		return (struct write_verdict){WRITE_WAIT, b->n_nodes, NULL};
-	if (b->n_nodes <= 1)
+		return (struct write_verdict){.fate = WRITE_WAIT, .bad = b->n_nodes};
+	if (b->n_nodes <= 1 && !b->n_aside)
 		return give_up(b, "the last DataNode of the pipeline failed");
-	if (wants_another(b, b->n_nodes - 1))
-		return (struct write_verdict){WRITE_ADD, bad, NULL};
-	return (struct write_verdict){WRITE_ON, bad, NULL};
+	if (b->n_nodes <= 1)
+		v.fate = WRITE_BACK;
+	else if (wants_another(b, b->n_nodes - 1))
+		v.fate = WRITE_ADD;
+	return v;
 }
 
 bool write_goes_on_without(unsigned n_nodes, bool best_effort, unsigned enough)

@@ -2,7 +2,7 @@
 /*
  * What a block that cannot go on as it was becomes. Pure: no I/O, no clock. Source of the rules: what Hadoop's client does
  * (hdfs facts 1.9 and 2.3; dfs.client.block.write.replace-datanode-on-failure.policy DEFAULT), so that a cluster sees the
- * same from both.
+ * same from both. One more: who was left out on suspicion alone may come back (WRITE_BACK), where Hadoop's gives up.
  */
 #ifndef OLDDOG_STORE_HDFS_WRITE_POLICY_H
 #define OLDDOG_STORE_HDFS_WRITE_POLICY_H
@@ -27,6 +27,7 @@ enum write_wire_stage {
 enum write_fate {
 	WRITE_ON,		/* with the nodes that are left, and a new generation stamp */
 	WRITE_ADD,		/* the same, after one node was added and has a copy */
+	WRITE_BACK,		/* with one that was left out on suspicion, in the place of the last */
 	WRITE_WAIT,		/* the same nodes again in a while: one of them restarts */
 	WRITE_NEW_BLOCK,	/* give the block back, leave the node out, ask for another */
 	WRITE_GIVE_UP,
@@ -35,6 +36,7 @@ enum write_fate {
 struct write_break {
 	enum write_stage stage;
 	unsigned n_nodes;		/* of the pipeline that broke */
+	unsigned n_aside;		/* left out on suspicion, who have all that was acknowledged */
 	int bad;			/* index; -1: nobody said */
 	bool restarts;			/* the bad one said that it is about to */
 	uint64_t waited_ns;		/* for a restart, so far */
@@ -48,6 +50,7 @@ struct write_break {
 struct write_verdict {
 	enum write_fate fate;
 	unsigned bad;			/* index of the node to leave out; n_nodes: none */
+	bool suspected;			/* bad is a guess: nobody named it */
 	const char *words;		/* of WRITE_GIVE_UP; static */
 };
 

@@ -274,6 +274,30 @@ static void what_was_flushed_stays_on_as_many_nodes(void **state)
 	rig_release(&g);
 }
 
+/* A node further on is dead, and nobody says so: the first is suspected, then the second fails, and it is the first again. */
+static void the_fault_of_another_is_forgiven(void **state)
+{
+	unsigned n_returns = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		static struct rig g;
+		struct writer w = {.g = &g};
+
+		rig_init(&g, seed, 2, 65536, 4096);
+		assert_int_equal(w_open(&w, false), 0);
+		assert_int_equal(w_bytes(&w, 10000), 0);
+		g.faults = (struct rig_faults){.packet_ppm = 1000000, .kill_ppm = 1000000, .how = 1 + (seed % 2 ? HARM_STALL : HARM_CLOSE),
+			.max_failures = 1};
+		assert_int_equal(w_bytes(&w, 10000), 0);
+		assert_int_equal(w_close(&w), 0);
+		rig_check(&g, shadow, w.n, true);
+		assert_int_equal(g.n_failures, 1);
+		n_returns += g.counters.pipeline_returns;
+		rig_release(&g);
+	}
+	assert_in_range(n_returns, 2, 18);
+}
+
 struct nap {
 	struct timer timer;
 	bool over;
@@ -559,6 +583,7 @@ int main(void)
 		cmocka_unit_test(files_of_all_lengths_are_written),
 		cmocka_unit_test(what_is_flushed_is_there_and_goes_on),
 		cmocka_unit_test(what_was_flushed_stays_on_as_many_nodes),
+		cmocka_unit_test(the_fault_of_another_is_forgiven),
 		cmocka_unit_test(a_file_is_appended_to),
 		cmocka_unit_test(what_is_aborted_lets_its_lease_go),
 		cmocka_unit_test(an_idle_file_keeps_lease_and_pipeline),

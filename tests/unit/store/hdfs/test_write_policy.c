@@ -73,6 +73,24 @@ static void the_first_is_blamed_when_nobody_is(void **state)
 	assert_int_equal(write_decide(&b).bad, 0);
 }
 
+static void a_suspect_comes_back_for_the_last(void **state)
+{
+	struct write_break b = streaming(2, -1);
+
+	b.replication = 2;
+	assert_true(write_decide(&b).suspected);
+	b.bad = 1;
+	assert_false(write_decide(&b).suspected);
+	b.n_nodes = 1;
+	b.bad = 0;
+	assert_int_equal(write_decide(&b).fate, WRITE_GIVE_UP);
+	b.n_aside = 1;
+	assert_int_equal(write_decide(&b).fate, WRITE_BACK);
+	assert_int_equal(write_decide(&b).bad, 0);
+	b.n_breaks = WRITE_MAX_BREAKS + 1;
+	assert_int_equal(write_decide(&b).fate, WRITE_GIVE_UP);
+}
+
 static void five_breaks_without_an_acknowledgement_are_enough(void **state)
 {
 	struct write_break b = streaming(3, 0);
@@ -174,6 +192,7 @@ int main(void)
 		cmocka_unit_test(one_of_three_is_left_out_and_of_two_replaced),
 		cmocka_unit_test(what_readers_rely_on_keeps_its_replicas),
 		cmocka_unit_test(the_first_is_blamed_when_nobody_is),
+		cmocka_unit_test(a_suspect_comes_back_for_the_last),
 		cmocka_unit_test(five_breaks_without_an_acknowledgement_are_enough),
 		cmocka_unit_test(a_restart_of_the_only_node_is_waited_for),
 		cmocka_unit_test(polls_grow_and_end),

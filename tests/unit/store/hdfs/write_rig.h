@@ -26,6 +26,7 @@ struct rig_faults {
 	uint32_t kill_ppm;		/* of failures: for good */
 	uint32_t not_yet_ppm;		/* of answers: the NameNode has not heard of a block */
 	uint32_t congested_ppm;		/* of acknowledgements */
+	unsigned how;			/* 1 + an enum rig_harm; 0: any */
 	unsigned max_failures;		/* after so many nothing more happens */
 	struct pipe_faults wire;	/* of each connection */
 	uint32_t cut_ppm;		/* of connections: wire.cut_after, below 40 */

@@ -287,13 +287,13 @@ static void stall(struct session *s)
 /* Nodes up to the one that fails have the packet, and perhaps those behind it. True: the session is over. */
 static bool harm(struct session *s, const struct packet *pk, const uint8_t *p)
 {
-	unsigned bad = rig_below(rig, s->n_nodes), how = rig_below(rig, N_HARMS);
+	unsigned bad = rig_below(rig, s->n_nodes), how = rig->faults.how ? rig->faults.how - 1 : rig_below(rig, N_HARMS);
 	unsigned n_have = how == HARM_MUTE ? s->n_nodes : rig_below(rig, s->n_nodes + 1);
 
 	for (unsigned i = 0; i < n_have; i++)
 		take_packet(s, i, pk, p);
 	if (rig_happens(rig, rig->faults.kill_ppm))
-		rig->nodes[s->nodes[how == HARM_ERROR ? bad : 0]].dead = true;
+		rig->nodes[s->nodes[how == HARM_ERROR || how == HARM_CLOSE || how == HARM_STALL ? bad : 0]].dead = true;
 	switch (how) {
 	case HARM_ERROR:
 		say_ack(s, pk->seqno, 1, bad);
