@@ -194,6 +194,8 @@ static int verb_ranges(void)
 	all = mem_alloc(total + 1);
 	if (!ranges || !all)
 		return tell(-ENOMEM);
+	/* A user's buffer has its pages before a read: the loader's is made once, and the peer's are malloc's of the range before. */
+	memset(all, 1, total);
 	total = 0;
 	for (unsigned i = 0; i < n; i++) {
 		ranges[i].buf = all + total;
