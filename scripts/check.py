@@ -32,6 +32,13 @@ def c_files():
     return files("src/*.c", "src/*.h", "include/*.h", "tests/*.c", "tests/*.h", "python/*.c", "python/*.h")
 
 
+def includes(path):
+    """(line number, what is included) of our own headers."""
+    for number, line in enumerate(text(path).splitlines(), 1):
+        if found := re.match(r'\s*#\s*include\s+"([^"]+)"', line):
+            yield number, found[1]
+
+
 @add
 def layers():
     """A folder of src/ includes only from itself and from those that src/meson.build names before it."""
@@ -40,17 +47,30 @@ def layers():
         folder = path.parts[1]
         if folder not in order:
             continue  # headers only, not built yet
-        for number, line in enumerate(text(path).splitlines(), 1):
-            found = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-            if not found or found[1] == "olddog.h":
+        for number, header in includes(path):
+            other = header.split("/")[0]
+            if header == "olddog.h":
                 continue
-            other = found[1].split("/")[0]
-            if "/" not in found[1]:
-                yield f"{path}:{number}: include by path from src/, as \"{folder}/{found[1]}\""
+            if "/" not in header:
+                yield f"{path}:{number}: include by path from src/, as \"{folder}/{header}\""
             elif other not in order:
                 yield f"{path}:{number}: {other}/ is not in src/meson.build"
             elif order.index(other) > order.index(folder):
                 yield f"{path}:{number}: {folder}/ comes before {other}/ and may not use it"
+
+
+@add
+def rooms():
+    """A folder below one of src/ includes from those that are named before it where it is built, or what has no .c file."""
+    for build in files("src/*/meson.build"):
+        order = list(dict.fromkeys(re.findall(r"'((?:\w+/)+)\w+\.c'", text(build))))
+        for path in files(*(f"{build.parent}/{room}*.[ch]" for room in order)) if order else []:
+            room = "/".join(path.parts[2:-1]) + "/"
+            for number, header in includes(path):
+                other = "/".join(header.split("/")[1:-1]) + "/"
+                later = header.startswith(f"{path.parts[1]}/") and other in order[order.index(room) + 1:]
+                if later and (ROOT / "src" / header).with_suffix(".c").exists():
+                    yield f"{path}:{number}: {room} comes before {other} and may not use it"
 
 
 @add

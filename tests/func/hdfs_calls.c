@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/hdfs/names.h"
+#include "store/hdfs/names/names.h"
 
 #define MAX_IN_FLIGHT 1024
 #define MAX_NAME 256

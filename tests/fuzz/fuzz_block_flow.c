@@ -8,7 +8,7 @@
 
 #include "base/rd.h"
 #include "base/scope.h"
-#include "store/hdfs/block_flow.h"
+#include "store/hdfs/dn/block_flow.h"
 
 #define MAX_SEGS 16u
 

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "store/hdfs/nn_error.h"
-#include "store/hdfs/rpc.h"
+#include "store/hdfs/nn/nn_error.h"
+#include "store/hdfs/nn/rpc.h"
 
 #define N_CALLS 4
 

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/scope.h"
-#include "store/hdfs/doctor_policy.h"
+#include "store/hdfs/doctor/doctor_policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

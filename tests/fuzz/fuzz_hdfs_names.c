@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "store/hdfs/names_int.h"
+#include "store/hdfs/names/names_int.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/err.h"
-#include "store/hdfs/write_message.h"
+#include "store/hdfs/write/write_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/scope.h"
-#include "store/hdfs/pipeline.h"
+#include "store/hdfs/write/pipeline.h"
 
 #define N_BYTES 5000u
 

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "base/rd.h"
 #include "base/scope.h"
-#include "store/hdfs/replica.h"
+#include "store/hdfs/dn/replica.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "store/hdfs/conf.h"
+#include "store/hdfs/conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 

@@ -5,6 +5,7 @@
 
 #include "base/scope.h"
 #include "store/engine.h"
+#include "store/hdfs/conf/hdfs_url.h"
 #include "store/hdfs/hdfs_req.h"
 
 struct hdfs_store {
@@ -82,27 +83,6 @@ int hdfs_open_with(struct loop *loop, struct hdfs_conf *conf, struct dialer *dia
 	int r = hdfs_engine_new(loop, conf, dialer, &engine);
 
 	return r < 0 ? r : store_of(engine, ret);
-}
-
-int hdfs_url_parse(const char *rest, char **ret_authority, char **ret_path, bool *ret_relative)
-{
-	struct str path = str_of(rest), authority = {"", 0};
-	AUTO_FREE char *host = NULL, *copy = NULL;
-
-	*ret_relative = !str_starts(path, "/");
-	if (str_starts(path, "//")) {
-		path = (struct str){path.p + 2, path.n - 2};
-		authority = str_split(&path, '/');
-	} else if (str_starts(path, "/")) {
-		path = (struct str){path.p + 1, path.n - 1};
-	}
-	host = mem_strndup(authority.p, authority.n);
-	copy = mem_strndup(path.p, path.n);
-	if (!host || !copy)
-		return -ENOMEM;
-	*ret_authority = TAKE(host);
-	*ret_path = TAKE(copy);
-	return 0;
 }
 
 static int hdfs_open_conf(struct site *site, const char *authority, struct hdfs_engine **ret, struct err *e)

@@ -7,7 +7,7 @@
 #define OLDDOG_STORE_HDFS_HDFS_H
 
 #include "net/dial.h"
-#include "store/hdfs/conf.h"
+#include "store/hdfs/conf/conf.h"
 #include "store/store.h"
 
 /*
@@ -15,12 +15,5 @@
  * outlive it). conf is the store's from here on, also when this fails.
  */
 int hdfs_open_with(struct loop *loop, struct hdfs_conf *conf, struct dialer *dialer, struct store **ret);
-
-/*
- * What follows "hdfs:" as Hadoop reads it: "//AUTHORITY/PATH"; without an authority ("///PATH", "/PATH") it is of
- * fs.defaultFS, and a path without a slash before it is relative: to /user/USER. Gives the authority ("": the default) and
- * the path without its first slash; mem_free.
- */
-int hdfs_url_parse(const char *rest, char **ret_authority, char **ret_path, bool *ret_relative);
 
 #endif

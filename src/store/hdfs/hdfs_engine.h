@@ -9,9 +9,9 @@
 #include "base/list.h"
 #include "net/dial.h"
 #include "net/thread.h"
-#include "store/hdfs/names.h"
+#include "store/hdfs/names/names.h"
 #include "store/hdfs/put.h"
-#include "store/hdfs/read.h"
+#include "store/hdfs/read/read.h"
 
 struct hdfs_req;
 

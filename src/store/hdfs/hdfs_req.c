@@ -6,7 +6,7 @@
 
 #include "base/scope.h"
 #include "store/engine.h"
-#include "store/hdfs/checksum.h"
+#include "store/hdfs/write/checksum.h"
 #include "store/hdfs/sum.h"
 #include "store/path.h"
 #include "store/temporary.h"

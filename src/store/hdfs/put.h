@@ -9,8 +9,8 @@
 #ifndef OLDDOG_STORE_HDFS_PUT_H
 #define OLDDOG_STORE_HDFS_PUT_H
 
-#include "store/hdfs/names.h"
-#include "store/hdfs/write.h"
+#include "store/hdfs/names/names.h"
+#include "store/hdfs/write/write.h"
 
 struct put_writer;	/* what a store_writer is here */
 

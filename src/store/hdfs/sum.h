@@ -3,8 +3,8 @@
 #ifndef OLDDOG_STORE_HDFS_SUM_H
 #define OLDDOG_STORE_HDFS_SUM_H
 
-#include "store/hdfs/names.h"
-#include "store/hdfs/read.h"
+#include "store/hdfs/names/names.h"
+#include "store/hdfs/read/read.h"
 
 /* Embedded in its user's struct. */
 struct sum {

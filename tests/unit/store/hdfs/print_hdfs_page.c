@@ -2,7 +2,7 @@
 /* Prints the man page olddog-hdfs(5): build/tests/unit/store/hdfs/print_hdfs_page > doc/man/olddog-hdfs.5.scd */
 #include <stdio.h>
 
-#include "store/hdfs/conf.h"
+#include "store/hdfs/conf/conf.h"
 
 int main(void)
 {

@@ -6,7 +6,7 @@
 #include "base/rand.h"
 #include "fake_dn.h"
 #include "fake_nn.h"
-#include "store/hdfs/read.h"
+#include "store/hdfs/read/read.h"
 
 #define N_NODES 3u
 #define MAX_BLOCKS 16u

@@ -12,7 +12,7 @@
 
 #include "base/rand.h"
 #include "base/scope.h"
-#include "store/hdfs/block_flow.h"
+#include "store/hdfs/dn/block_flow.h"
 #include "wire/hadoop/pb.h"
 
 #define BLOCK_BYTES 1000003u

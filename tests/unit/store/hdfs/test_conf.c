@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/scope.h"
-#include "store/hdfs/conf.h"
+#include "store/hdfs/conf/conf.h"
 #include "wire/hadoop/crc.h"
 
 #define P(name, value) "<property><name>" name "</name><value>" value "</value></property>"

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/scope.h"
 #include "fake_nn.h"
-#include "store/hdfs/doctor.h"
+#include "store/hdfs/doctor/doctor.h"
 #include "wire/hadoop/pb.h"
 
 #define PORT 8020

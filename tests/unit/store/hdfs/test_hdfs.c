@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/scope.h"
 #include "fake_nn.h"
+#include "store/hdfs/conf/hdfs_url.h"
 #include "store/hdfs/hdfs.h"
 #include "store/temporary.h"
 #include "wire/hadoop/located.h"

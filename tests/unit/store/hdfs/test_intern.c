@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "store/hdfs/names_int.h"
+#include "store/hdfs/names/names_int.h"
 
 static const char *nth(struct interned *in, unsigned i)
 {

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "net/loop.h"
-#include "store/hdfs/local.h"
+#include "store/hdfs/dn/local.h"
 #include "unit/open_fds.h"
 #include "wire/hadoop/pb.h"
 

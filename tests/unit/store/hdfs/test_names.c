@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "fake_nn.h"
-#include "store/hdfs/names.h"
+#include "store/hdfs/names/names.h"
 #include "wire/hadoop/pb.h"
 #include "wire/hadoop/status.h"
 

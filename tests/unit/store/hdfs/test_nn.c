@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "fake_nn.h"
-#include "store/hdfs/nn.h"
+#include "store/hdfs/nn/nn.h"
 #include "wire/hadoop/pb.h"
 
 #define MAX_CALLS 400

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "store/hdfs/nn_error.h"
+#include "store/hdfs/nn/nn_error.h"
 
 static struct nn_limits limits(unsigned n_namenodes)
 {

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/scope.h"
-#include "store/hdfs/read_policy.h"
+#include "store/hdfs/read/read_policy.h"
 
 static void the_near_goes_before_the_far_and_the_living_before_the_dead(void **state)
 {

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "fake_nn.h"
-#include "store/hdfs/rpc.h"
+#include "store/hdfs/nn/rpc.h"
 
 #define PORT 8020
 

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/scope.h"
-#include "store/hdfs/site.h"
+#include "store/hdfs/conf/site.h"
 
 #define P(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 #define C(text) "<?xml version=\"1.0\"?><configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">" text "</configuration>"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/hdfs/checksum.h"
+#include "store/hdfs/write/checksum.h"
 #include "write_rig.h"
 
 #define MAX_FILE 400000u
@@ -27,6 +27,8 @@ struct writer {
 	int r;
 	uint64_t n;	/* written */
 };
+
+static struct rig g;
 
 static void step_done(struct write_step *step, int r)
 {
@@ -111,7 +113,6 @@ static void fill_shadow(void)
 
 static void write_whole(unsigned replication, uint64_t n, uint64_t block_bytes)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 
 	rig_init(&g, 1, replication, block_bytes, 4096);
@@ -140,7 +141,6 @@ static void files_of_all_lengths_are_written(void **state)
 
 static void what_is_flushed_is_there_and_goes_on(void **state)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 
 	rig_init(&g, 1, 3, 4096, 2100);
@@ -162,7 +162,6 @@ static void what_is_flushed_is_there_and_goes_on(void **state)
 
 static void a_file_is_appended_to(void **state)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 
 	rig_init(&g, 1, 3, 8192, 2100);
@@ -186,7 +185,6 @@ static void a_file_is_appended_to(void **state)
 /* Not what was flushed at an append: the NameNode recovers that. */
 static void what_is_aborted_lets_its_lease_go(void **state)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 
 	rig_init(&g, 1, 3, 8192, 2100);
@@ -230,7 +228,6 @@ static void a_checksum_is_joined_of_those_of_blocks(void **state)
 {
 	static const uint32_t lengths[] = {0, 1, 8192, 100001};
 	static struct checksum c;
-	static struct rig g;
 
 	for (size_t i = 0; i < N_ELEMS(lengths); i++) {
 		struct writer w = {.g = &g};
@@ -257,7 +254,6 @@ static void a_checksum_is_joined_of_those_of_blocks(void **state)
 /* Also when the block was not there yet as the flush was asked for. */
 static void what_was_flushed_stays_on_as_many_nodes(void **state)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 
 	rig_init(&g, 1, 3, 8192, 2100);
@@ -274,20 +270,19 @@ static void what_was_flushed_stays_on_as_many_nodes(void **state)
 	rig_release(&g);
 }
 
-/* A node further on is dead, and nobody says so: the first is suspected, then the second fails, and it is the first again. */
+/* A node further on is dead and nobody says so: the first is left out, the other fails, the first comes back. */
 static void the_fault_of_another_is_forgiven(void **state)
 {
 	unsigned n_returns = 0;
 
 	for (uint64_t seed = 0; seed < 20; seed++) {
-		static struct rig g;
 		struct writer w = {.g = &g};
 
 		rig_init(&g, seed, 2, 65536, 4096);
 		assert_int_equal(w_open(&w, false), 0);
 		assert_int_equal(w_bytes(&w, 10000), 0);
-		g.faults = (struct rig_faults){.packet_ppm = 1000000, .kill_ppm = 1000000, .how = 1 + (seed % 2 ? HARM_STALL : HARM_CLOSE),
-			.max_failures = 1};
+		g.faults = (struct rig_faults){.packet_ppm = 1000000, .kill_ppm = 1000000, .max_failures = 1};
+		g.faults.how = 1 + (seed % 2 ? HARM_STALL : HARM_CLOSE);
 		assert_int_equal(w_bytes(&w, 10000), 0);
 		assert_int_equal(w_close(&w), 0);
 		rig_check(&g, shadow, w.n, true);
@@ -311,7 +306,6 @@ static void nap_over(struct timer *t)
 /* Heartbeats, and one lease for all files. */
 static void an_idle_file_keeps_lease_and_pipeline(void **state)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 	struct nap nap = {0};
 
@@ -339,29 +333,28 @@ static uint64_t env_u64(const char *name, uint64_t otherwise)
 	return s && str_to_u64(str_of(s), &v) == 0 ? v : otherwise;
 }
 
-static struct rig_faults random_faults(struct rig *g)
+static struct rig_faults random_faults(void)
 {
-	struct rig_faults f = {.setup_ppm = rig_draw(g) % 300000,
-		.packet_ppm = rig_draw(g) % 150000, .kill_ppm = rig_draw(g) % 300000,
-		.not_yet_ppm = rig_draw(g) % 400000, .congested_ppm = rig_draw(g) % 20000, .max_failures = rig_draw(g) % 12,
-		.cut_ppm = rig_draw(g) % 300000};
+	struct rig_faults f = {.setup_ppm = rig_draw(&g) % 300000,
+		.packet_ppm = rig_draw(&g) % 150000, .kill_ppm = rig_draw(&g) % 300000,
+		.not_yet_ppm = rig_draw(&g) % 400000, .congested_ppm = rig_draw(&g) % 20000, .max_failures = rig_draw(&g) % 12,
+		.cut_ppm = rig_draw(&g) % 300000};
 
-	f.wire = (struct pipe_faults){.delay_max_ns = rig_draw(g) % (20 * NS_PER_MS), .split_ppm = rig_draw(g) % 1000000,
-		.stall_ppm = rig_draw(g) % 1000, .stall_ns = rig_draw(g) % 4 ? NS_PER_S : 90 * NS_PER_S};
+	f.wire = (struct pipe_faults){.delay_max_ns = rig_draw(&g) % (20 * NS_PER_MS), .split_ppm = rig_draw(&g) % 1000000,
+		.stall_ppm = rig_draw(&g) % 1000, .stall_ns = rig_draw(&g) % 4 ? NS_PER_S : 90 * NS_PER_S};
 	return f;
 }
 
 /* A whole life of a file. 1: it was closed. */
 static int one_schedule(uint64_t seed)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 	int r = 0;
 
 	rig_init(&g, seed, rig_draw(&(struct rig){.key = philox_key_of(seed, "r")}) % 2 ? 3 : 1, 0, 0);
 	g.conf.block_bytes = 512u << rig_draw(&g) % 8;
 	g.conf.packet_bytes = 600 + rig_draw(&g) % 6000;
-	g.faults = random_faults(&g);
+	g.faults = random_faults();
 	r = w_open(&w, false);
 	assert_int_equal(r, 0);
 	for (unsigned i = 0, n = rig_draw(&g) % 30; r == 0 && i < n && w.n < MAX_FILE - 10000; i++) {
@@ -427,7 +420,6 @@ static int live(struct writer *w, bool appends)
 /* One of three nodes fails while readers rely on them, and no other lives. */
 static int write_without_spare(uint64_t seed, bool best_effort, unsigned enough)
 {
-	static struct rig g;
 	struct writer w = {.g = &g};
 	int r;
 
@@ -479,28 +471,27 @@ static void cancel_now(struct timer *t)
 }
 
 /* A file's life, cancelled after so long. 1: it was. */
-static bool cancelled_after(struct rig *g, uint64_t ns, bool appends)
+static bool cancelled_after(uint64_t ns, bool appends)
 {
-	struct writer w = {.g = g};
+	struct writer w = {.g = &g};
 	struct cancelling c = {.w = &w};
 	int r;
 
-	timer_init(&c.timer, g->loop, cancel_now);
-	assert_int_equal(timer_set(&c.timer, loop_now(g->loop) + ns), 0);
+	timer_init(&c.timer, g.loop, cancel_now);
+	assert_int_equal(timer_set(&c.timer, loop_now(g.loop) + ns), 0);
 	r = live(&w, appends);
 	timer_clear(&c.timer);
 	assert_true(r == 0 || r == -ECANCELED);
 	if (r == 0)
-		rig_check(g, shadow, 14000, true);
+		rig_check(&g, shadow, 14000, true);
 	if (w.file)
 		w_abort(&w);
-	assert_true(!w.file || !w.appends || !g->open || g->recovered);
+	assert_true(!w.file || !w.appends || !g.open || g.recovered);
 	return r < 0;
 }
 
 static void a_writer_can_be_cancelled_at_any_moment(void **state)
 {
-	static struct rig g;
 	unsigned n = 0;
 
 	for (uint64_t i = 0; i < 200; i++) {
@@ -508,7 +499,7 @@ static void a_writer_can_be_cancelled_at_any_moment(void **state)
 		g.faults.wire.delay_max_ns = 5 * NS_PER_MS;
 		g.faults.packet_ppm = i % 3 ? 0 : 300000;
 		g.faults.max_failures = 1;
-		n += cancelled_after(&g, (1 + i) * NS_PER_MS, i % 2);
+		n += cancelled_after((1 + i) * NS_PER_MS, i % 2);
 		rig_release(&g);
 	}
 	assert_in_range(n, 50, 199);
@@ -516,14 +507,13 @@ static void a_writer_can_be_cancelled_at_any_moment(void **state)
 
 static void waiting_for_datanodes_ends_when_it_is_cancelled(void **state)
 {
-	static struct rig g;
 	uint64_t began_ns;
 
 	for (uint64_t seed = 0; seed < 10; seed++) {
 		rig_init(&g, seed, 3, 8192, 4096);
 		g.faults.wire = (struct pipe_faults){.stall_ppm = 1000000, .stall_ns = 1000 * NS_PER_S};
 		began_ns = loop_now(g.loop);
-		assert_true(cancelled_after(&g, NS_PER_S, false));
+		assert_true(cancelled_after(NS_PER_S, false));
 		assert_true(loop_now(g.loop) < began_ns + 2 * NS_PER_S);
 		rig_release(&g);
 	}
@@ -533,7 +523,6 @@ enum trouble { NO_TROUBLE, APPENDS, NO_SET_UP, PACKET_LOST, N_TROUBLES };
 
 static struct rig *rig_in(enum trouble trouble)
 {
-	static struct rig g;
 
 	rig_init(&g, 7, 3, 8192, 4096);
 	g.faults.setup_ppm = trouble == NO_SET_UP ? 1000000 : 0;
@@ -545,8 +534,7 @@ static struct rig *rig_in(enum trouble trouble)
 /* Whether the nth allocation was made, and failed. */
 static bool writes_without(uint64_t nth, enum trouble trouble, unsigned *n_told)
 {
-	struct rig *g = rig_in(trouble);
-	struct writer w = {.g = g};
+	struct writer w = {.g = rig_in(trouble)};
 	bool failed;
 	int r;
 
@@ -557,12 +545,12 @@ static bool writes_without(uint64_t nth, enum trouble trouble, unsigned *n_told)
 	assert_true(r == 0 || failed);
 	*n_told += r < 0;
 	if (r == 0)
-		rig_check(g, shadow, 14000, true);
+		rig_check(&g, shadow, 14000, true);
 	if (w.file)
 		w_abort(&w);
 	/* Of a new file it goes with the file, which is removed. */
-	assert_true(!w.file || !w.appends || !g->open || g->recovered);
-	rig_release(g);
+	assert_true(!w.file || !w.appends || !g.open || g.recovered);
+	rig_release(&g);
 	return failed;
 }
 

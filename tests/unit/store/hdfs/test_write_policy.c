@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/str.h"
-#include "store/hdfs/write_message.h"
-#include "store/hdfs/write_packets.h"
-#include "store/hdfs/write_policy.h"
+#include "store/hdfs/write/write_message.h"
+#include "store/hdfs/write/write_packets.h"
+#include "store/hdfs/write/write_policy.h"
 
 static struct write_break streaming(unsigned n_nodes, int bad)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A NameNode and DataNodes for tests of writing, on a virtual loop: they stand in for store/hdfs/nn.c and dn.c, at the calls
+ * A NameNode and DataNodes for tests of writing, on a virtual loop: they stand in for store/hdfs/nn/nn.c and dn.c, at the calls
  * of nn.h and dn.h, and keep what a real cluster would keep: blocks, stamps, replicas. The first DataNode of a pipeline acts
  * for all of them, so that any node may fail at any packet, and others be ahead of it.
  */
@@ -9,9 +9,9 @@
 
 #include "base/rand.h"
 #include "net/conn.h"
-#include "store/hdfs/dn.h"
-#include "store/hdfs/nn.h"
-#include "store/hdfs/write.h"
+#include "store/hdfs/dn/dn.h"
+#include "store/hdfs/nn/nn.h"
+#include "store/hdfs/write/write.h"
 
 #define RIG_NODES 5u
 #define RIG_BLOCKS 512u
