@@ -6,6 +6,7 @@
 
 #include "base/scope.h"
 #include "store/engine.h"
+#include "store/hdfs/version.h"
 #include "store/path.h"
 #include "store/temporary.h"
 
@@ -18,7 +19,7 @@ struct put_writer {
 	char *path;
 	char *temporary; /* NULL: it appends */
 	bool exclusive;
-	char version[STORE_VERSION_MAX]; /* of the temporary; of an exclusive one only */
+	uint64_t id; /* of what is written, whatever it is called */
 };
 
 static void writer_free(struct put_writer *w)
@@ -157,7 +158,7 @@ static void put_published(struct put *p)
 /* What is there may be ours, published before the answer was lost; or somebody's. */
 static void put_judged(struct put *p, int r)
 {
-	if (r == 0 && strcmp(p->sub.stat.file.version, p->writer->version) == 0)
+	if (r == 0 && hdfs_version_is_of(p->sub.stat.file.version, p->writer->id))
 		p->r = 0;
 	put_gone(p, 0);
 }
@@ -195,16 +196,6 @@ static void put_rename(struct put *p)
 			put_renamed);
 }
 
-static void put_looked(struct put *p, int r)
-{
-	if (r < 0) {
-		put_give_up(p, r);
-		return;
-	}
-	snprintf(p->writer->version, sizeof(p->writer->version), "%s", p->sub.stat.file.version);
-	put_rename(p);
-}
-
 static void put_closed(struct put *p, int r)
 {
 	struct put_writer *w = p->writer;
@@ -214,12 +205,10 @@ static void put_closed(struct put *p, int r)
 		return;
 	}
 	w->file = NULL;
-	if (!w->temporary)
-		put_published(p);
-	else if (w->exclusive)
-		name_step(p, STORE_STAT, w->temporary, NULL, false, put_looked);
-	else
+	if (w->temporary)
 		put_rename(p);
+	else
+		put_published(p);
 }
 
 static void put_close(struct put *p)
@@ -276,6 +265,7 @@ static void put_opened(struct put *p, int r)
 		return;
 	}
 	p->writer->file = p->step.file;
+	p->writer->id = write_file_id(p->step.file);
 	if (p->req->op != STORE_OPEN_WRITER) {
 		put_bytes(p, 0);
 		return;

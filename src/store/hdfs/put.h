@@ -2,7 +2,7 @@
 /*
  * Files that appear at once in HDFS: a temporary in the same directory (store/publish.h tells its name), closed, then
  * named by rename2 with overwrite or without. An answer of rename that is not clear is settled by removing the temporary:
- * when that is gone, it was renamed, and if nothing may have been there before, the file's version tells whether what is
+ * when that is gone, it was renamed, and if nothing may have been there before, the file's id tells whether what is
  * there is ours. Writers are the same step by step; those that append are on the file itself. That a directory is in the way
  * is found by rename only: to look before would be a call more for every file.
  */

@@ -6,6 +6,8 @@
 #ifndef OLDDOG_STORE_HDFS_VERSION_H
 #define OLDDOG_STORE_HDFS_VERSION_H
 
+#include <string.h>
+
 #include "store/store.h"
 #include "wire/hadoop/status.h"
 
@@ -33,6 +35,16 @@ static inline void hdfs_version_of(const struct hdfs_status *st, char ret[STORE_
 	*at++ = '-';
 	at = hdfs_put_number(at, st->mtime_ms);
 	*at = 0;
+}
+
+/* Whether it is of the file with this id; 0 is no file's. */
+static inline bool hdfs_version_is_of(const char version[STORE_VERSION_MAX], uint64_t file_id)
+{
+	char id[STORE_VERSION_MAX];
+	char *end = hdfs_put_number(id, file_id);
+
+	*end = '-';
+	return file_id && strncmp(version, id, (size_t)(end + 1 - id)) == 0;
 }
 
 #endif

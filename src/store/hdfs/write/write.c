@@ -396,6 +396,11 @@ void write_close(struct write_file *f, struct write_step *step)
 		write_file_advance(f);
 }
 
+uint64_t write_file_id(const struct write_file *f)
+{
+	return f->name.file_id;
+}
+
 void write_cancel(struct write_file *f)
 {
 	if (f->r < 0 || f->phase == FILE_ABORTING)
