@@ -16,6 +16,7 @@ struct store_ops {
 	const char *name;
 	/* Required. Starts req; may finish it inside. A page of a listing that has more has an entry. */
 	void (*submit)(struct store *s, struct store_req *req);
+	bool blocks;	/* submit() does what may be done there (req->blocking) before it returns */
 	/* Hastens the end of req, which has been submitted and has not finished. NULL: nothing can be done. */
 	void (*cancel)(struct store *s, struct store_req *req);
 	/*
@@ -69,6 +70,11 @@ void store_req_above(struct store_req *above, const struct store_req *below);
 void store_hand_down(struct store *next, struct store_req *req);
 /* As store_cancel(), with the code that the request above was told (its cancelled). */
 void store_cancel_as(struct store_req *req, int code);
+/*
+ * The loop on which this thread's blocking calls run from now on; NULL: on one of their own each, as before. The lender has
+ * nothing under way on it whose done() could not run inside such a call.
+ */
+void store_lend_loop(struct loop *loop);
 /* Words for a blocking call that failed: "cannot VERB PATH: why". Returns r. */
 int store_fail(struct store *s, const char *path, int r, const char *verb, struct err *e);
 /* Whether file names a version that is not the one found. */

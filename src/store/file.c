@@ -308,6 +308,12 @@ static void file_submit(struct store *store, struct store_req *req)
 {
 	struct file_store *s = container_of(store, struct file_store, store);
 
+	/* To hand it to a thread and to wait for that is dearer than most of what there is to do. */
+	if (req->blocking) {
+		file_work(&req->job);
+		store_req_finish(req, req->r);
+		return;
+	}
 	req->job.work = file_work;
 	req->job.done = file_done;
 	req->job.urgent = req->prio == STORE_PRIO_URGENT;
@@ -338,6 +344,7 @@ static int file_open_reader(struct store *store, const char *path, const struct 
 static const struct store_ops file_ops = {
 	.name = "file",
 	.submit = file_submit,
+	.blocks = true,
 	.open_fd = file_open_reader,
 	.check_fd = file_check_fd,
 	.free = file_free,

@@ -16,7 +16,8 @@
 
 /* Between two looks at whether the request was cancelled. */
 #define PIECE_BYTES (16u << 20)
-#define SUM_BYTES (1u << 20)
+/* Larger ones come from the kernel each time, page by page. */
+#define SUM_BYTES (96u << 10)
 
 struct file_writer {
 	struct store_writer writer; /* first */

@@ -173,6 +173,7 @@ struct store_req {
 	bool disk;			/* FLUSH */
 	bool temporaries;		/* LIST: what is being written, and nothing else; to must be set */
 	struct store_xattr xattr;
+	bool blocking;			/* store_submit() may do it there and then: who asks has nothing else to do */
 	uint64_t deadline_ns;		/* by loop_now(); 0: none. Past it: -ETIMEDOUT */
 	enum store_prio prio;		/* a hint for engines that queue */
 	void (*done)(struct store_req *req);

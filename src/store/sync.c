@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocking wrappers: one request on a private loop, and words when it fails. */
+/* The blocking wrappers: one request on a private loop, or the thread's, and words when it fails. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,22 +15,39 @@ static void sync_done(struct store_req *req)
 	*(bool *)req->ctx = true;
 }
 
-/* Runs req (op, path and what belongs to it are set) to its end. */
-static int sync_run(struct store *s, struct store_req *req)
-{
-	AUTO(loop) struct loop *loop = NULL;
-	bool done = false;
-	int r = loop_new(&loop);
+static _Thread_local struct loop *lent;
 
-	if (r < 0)
-		return r;
+void store_lend_loop(struct loop *loop)
+{
+	lent = loop;
+}
+
+static int run_on(struct loop *loop, struct store *s, struct store_req *req)
+{
+	bool done = false;
+	int r;
+
 	req->loop = loop;
 	req->prio = STORE_PRIO_NORMAL;
+	req->blocking = true;
 	req->done = sync_done;
 	req->ctx = &done;
 	store_submit(s, req);
 	r = loop_run_until(loop, &done);
 	return r < 0 ? r : req->r;
+}
+
+/* Runs req (op, path and what belongs to it are set) to its end. */
+static int sync_run(struct store *s, struct store_req *req)
+{
+	AUTO(loop) struct loop *own = NULL;
+	struct loop *loop = TAKE(lent);
+	int r = loop ? 0 : loop_new(&own);
+
+	if (r == 0)
+		r = run_on(loop ? loop : own, s, req);
+	lent = loop;
+	return r;
 }
 
 /* Names in a directory are strangers': they must not reach a terminal as they are. */

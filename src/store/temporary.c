@@ -62,16 +62,32 @@ static void host_of(char out[static HOST_BYTES])
 	snprintf(out, HOST_BYTES, "%016llx", (unsigned long long)hash);
 }
 
+/* Of this process, which is asked of /proc once for each thread, and again in a child. */
+static const char *own_prefix(void)
+{
+	static _Thread_local struct {
+		uint64_t pid;
+		char text[TEMPORARY_NAME_BYTES - 17];
+	} own;
+	uint64_t pid = (uint64_t)getpid();
+	char host[HOST_BYTES];
+
+	if (own.pid == pid)
+		return own.text;
+	host_of(host);
+	snprintf(own.text, sizeof(own.text), TEMPORARY_PREFIX "%s-%llu-%llu", host[0] ? host : "0", (unsigned long long)pid,
+		(unsigned long long)start_of(pid));
+	own.pid = pid;
+	return own.text;
+}
+
 int temporary_name(char out[static TEMPORARY_NAME_BYTES])
 {
-	uint64_t random, pid = (uint64_t)getpid();
-	char host[HOST_BYTES];
+	uint64_t random;
 
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return -errno;
-	host_of(host);
-	snprintf(out, TEMPORARY_NAME_BYTES, TEMPORARY_PREFIX "%s-%llu-%llu-%016llx", host[0] ? host : "0",
-		(unsigned long long)pid, (unsigned long long)start_of(pid), (unsigned long long)random);
+	snprintf(out, TEMPORARY_NAME_BYTES, "%s-%016llx", own_prefix(), (unsigned long long)random);
 	return 0;
 }
 
