@@ -18,7 +18,7 @@
 static struct {
 	bool dry, overwrite, preserve, json, verbose, recursive;
 	uint64_t jobs, part_bytes;
-} opts = {.jobs = 8, .part_bytes = 256u << 20};
+} opts = {.jobs = 16, .part_bytes = 256u << 20};
 
 static const struct opt table[] = {
 	{"dry-run", 'n', OPT_FLAG, &opts.dry, NULL, "say for each file what would be done, and change nothing"},
@@ -27,7 +27,7 @@ static const struct opt table[] = {
 	{"recursive", 'r', OPT_FLAG, &opts.recursive, NULL, "nothing more: folders are copied whole in any case"},
 	{"verbose", 'v', OPT_FLAG, &opts.verbose, NULL, "a line for each file"},
 	{"json", 0, OPT_FLAG, &opts.json, NULL, "the summary as an object"},
-	{"jobs", 'j', OPT_U64, &opts.jobs, "N", "files, or parts of large ones, at once (8)"},
+	{"jobs", 'j', OPT_U64, &opts.jobs, "N", "files, or parts of large ones, at once (16)"},
 	{"part-size", 0, OPT_SIZE, &opts.part_bytes, "BYTES", "copy files of two such parts or more in parts (256M; 0: never)"},
 	{"stats", 0, OPT_FLAG, &cmd_stats, NULL, CMD_STATS_HELP},
 	{NULL},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/scope.h"
+#include "store/absent.h"
 #include "store/copy_int.h"
 #include "store/temporary.h"
 
@@ -118,12 +119,14 @@ static void *worker(void *arg)
 	struct copy_pump *p = arg;
 	struct copy *c = p->copy;
 
+	store_lend_loop(p->loop);
 	pthread_mutex_lock(&c->lock);
 	/* One that is busy may yet share parts. */
 	while (work_once(c, p) || !c->closed || c->n_busy)
 		if (!c->n_queued && list_empty(&c->bigs) && (!c->closed || c->n_busy))
 			pthread_cond_wait(&c->wake, &c->lock);
 	pthread_mutex_unlock(&c->lock);
+	store_lend_loop(NULL);
 	copy_pump_release(p);
 	mem_free(p);
 	return NULL;
@@ -208,9 +211,9 @@ static void enqueue(struct copy *c, struct copy_task t)
 }
 
 static int add_file(struct copy *c, struct store *from, const char *from_path, const struct store_stat *stat,
-	struct store *to, const char *to_path)
+	struct store *to, const char *to_path, bool absent)
 {
-	struct copy_task t = {.from = mem_strdup(from_path), .to = mem_strdup(to_path), .stat = *stat};
+	struct copy_task t = {.from = mem_strdup(from_path), .to = mem_strdup(to_path), .stat = *stat, .absent = absent};
 
 	if (!t.from || !t.to) {
 		copy_task_release(&t);
@@ -267,7 +270,8 @@ struct tree {
 
 static int add_tree(struct tree *w, const char *from, const char *to, const struct store_stat *stat, unsigned depth);
 
-static int add_entry(struct tree *w, const char *from, const char *to, const struct store_entry *entry, unsigned depth)
+static int add_entry(struct tree *w, const char *from, const char *to, const struct store_entry *entry, struct absent *absent,
+	unsigned depth)
 {
 	AUTO_FREE char *below = join(from, entry->name), *target = join(to, entry->name);
 
@@ -278,17 +282,18 @@ static int add_entry(struct tree *w, const char *from, const char *to, const str
 	if (entry->stat.kind == STORE_DIR)
 		return copy_is_staging(entry->name) ? 0 : add_tree(w, below, target, &entry->stat, depth + 1);
 	if (entry->stat.kind == STORE_FILE)
-		return add_file(w->c, w->from, below, &entry->stat, w->to, target);
+		return add_file(w->c, w->from, below, &entry->stat, w->to, target, absent_is(absent, entry->name));
 	return 0;
 }
 
-static int add_page(struct tree *w, const char *from, const char *to, char **after, bool *more, unsigned depth)
+static int add_page(struct tree *w, const char *from, const char *to, char **after, bool *more, struct absent *absent,
+	unsigned depth)
 {
 	struct store_listing page = {0};
 	int r = store_list_page(w->from, from, *after, &page, w->e);
 
 	for (size_t i = 0; i < page.n && r == 0; i++)
-		r = add_entry(w, from, to, &page.entries[i], depth);
+		r = add_entry(w, from, to, &page.entries[i], absent, depth);
 	*more = page.more;
 	mem_free(*after);
 	*after = page.more && page.n ? mem_strdup(page.entries[page.n - 1].name) : NULL;
@@ -330,6 +335,7 @@ static int make_dir(struct tree *w, const char *to, const struct store_stat *sta
 static int add_tree(struct tree *w, const char *from, const char *to, const struct store_stat *stat, unsigned depth)
 {
 	AUTO_FREE char *after = NULL;
+	struct absent absent;
 	bool more = true;
 	int r;
 
@@ -337,8 +343,12 @@ static int add_tree(struct tree *w, const char *from, const char *to, const stru
 		return err_set(w->e, -ELOOP, "%.300s is deeper than %u directories: is there a loop of symbolic links?", from,
 			COPY_MAX_DEPTH);
 	r = make_dir(w, to, stat);
+	if (r < 0)
+		return r;
+	absent_init(&absent, w->to, to);
 	while (r == 0 && more)
-		r = add_page(w, from, to, &after, &more, depth);
+		r = add_page(w, from, to, &after, &more, &absent, depth);
+	absent_release(&absent);
 	return r;
 }
 
@@ -350,7 +360,7 @@ int copy_add(struct copy *c, struct store *from, const char *from_path, const st
 	if (stat->kind == STORE_DIR)
 		return add_tree(&w, from_path, to_path, stat, 1);
 	if (stat->kind == STORE_FILE)
-		return add_file(c, from, from_path, stat, to, to_path);
+		return add_file(c, from, from_path, stat, to, to_path, false);
 	return err_set(e, -EINVAL, "%.300s is neither a file nor a directory", from_path);
 }
 

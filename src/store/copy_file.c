@@ -32,6 +32,7 @@ struct step {
 	struct store_req req;
 	struct store_range range;
 	struct err err;
+	bool here;		/* where the store can, it is done when it is started */
 	bool done;
 };
 
@@ -45,8 +46,8 @@ static void step_start(struct copy_pump *p, struct store *s, struct step *step, 
 {
 	step->range = (struct store_range){.offset = offset, .length = n, .buf = piece};
 	step->req = (struct store_req){.loop = p->loop, .op = op, .path = path, .ranges = &step->range, .n_ranges = 1,
-		.file = step->req.file, .writer = step->req.writer, .prio = STORE_PRIO_NORMAL, .done = step_done,
-		.ctx = &step->done, .err = &step->err};
+		.file = step->req.file, .writer = step->req.writer, .prio = STORE_PRIO_NORMAL, .blocking = step->here,
+		.done = step_done, .ctx = &step->done, .err = &step->err};
 	step->done = false;
 	store_submit(s, &step->req);
 }
@@ -63,7 +64,20 @@ static int step_end(struct copy_pump *p, struct store *s, struct step *step, con
 	return err_set(e, step->req.r, "cannot %s %s%.200s: %s", verb, s->base ? s->base : "", step->req.path, step->err.words);
 }
 
-/* A piece is read while the one before it is written. */
+/* The next piece of n_in bytes is read, while the n_out before it are written; what is done here comes second. */
+static void start_both(struct copy_pump *p, const struct copy_task *t, const char *to, struct step *in, struct step *out,
+	uint64_t at, uint64_t n_in, uint64_t n_out, unsigned turn)
+{
+	out->here = true;
+	in->here = t->from_store->ops->blocks && !(n_out && t->to_store->ops->blocks);
+	if (n_in && !in->here)
+		step_start(p, t->from_store, in, STORE_READ, t->from, p->pieces[turn], at, n_in);
+	if (n_out)
+		step_start(p, t->to_store, out, STORE_APPEND, to, p->pieces[!turn], 0, n_out);
+	if (n_in && in->here)
+		step_start(p, t->from_store, in, STORE_READ, t->from, p->pieces[turn], at, n_in);
+}
+
 static int pump(struct copy_pump *p, const struct copy_task *t, uint64_t offset, uint64_t length, const char *to,
 	struct store_writer *w, uint32_t *crc, struct err *e)
 {
@@ -79,10 +93,7 @@ static int pump(struct copy_pump *p, const struct copy_task *t, uint64_t offset,
 
 		if (copy_stopped(p->copy))
 			return err_set(e, -ECANCELED, "stopped");
-		if (n_in)
-			step_start(p, t->from_store, &in, STORE_READ, t->from, p->pieces[turn], offset + n_read, n_in);
-		if (n_out)
-			step_start(p, t->to_store, &out, STORE_APPEND, to, p->pieces[!turn], 0, n_out);
+		start_both(p, t, to, &in, &out, offset + n_read, n_in, n_out, turn);
 		r = n_in ? step_end(p, t->from_store, &in, "read", e) : 0;
 		r_out = n_out ? step_end(p, t->to_store, &out, "write", r < 0 ? NULL : e) : 0;
 		r = r < 0 ? r : r_out;
@@ -137,8 +148,13 @@ int copy_checksum(struct copy *c, struct store *s, const char *path, const struc
 	struct store_checksum *ret, struct err *e)
 {
 	struct err words = {0};
+	struct store_stat st;
 	int r = store_checksum(s, path, ret, &words);
 
+	if (r == -EOPNOTSUPP && !file) {
+		r = store_stat(s, path, &st, e);
+		return r < 0 ? r : content_checksum(c, s, path, &st.file, ret, e);
+	}
 	if (r == -EOPNOTSUPP)
 		return content_checksum(c, s, path, file, ret, e);
 	if (r < 0 && e)
@@ -149,11 +165,8 @@ int copy_checksum(struct copy *c, struct store *s, const char *path, const struc
 int copy_verify(struct copy *c, const struct copy_task *t, const char *to, uint32_t crc, struct err *e)
 {
 	struct store_checksum sum = {0};
-	struct store_stat at;
-	int r = store_stat(t->to_store, to, &at, e);
+	int r = copy_checksum(c, t->to_store, to, NULL, &sum, e);
 
-	if (r == 0)
-		r = copy_checksum(c, t->to_store, to, &at.file, &sum, e);
 	if (r < 0)
 		return r;
 	if (sum.length == t->stat.file.length && sum.crc32c == crc)
@@ -230,7 +243,7 @@ static int equal(struct copy *c, const struct copy_task *t, const struct store_s
 static int decide(struct copy *c, const struct copy_task *t, struct store_stat *at, enum copy_action *ret, struct err *e)
 {
 	struct err words = {0};
-	int r = store_stat(t->to_store, t->to, at, &words);
+	int r = t->absent ? -ENOENT : store_stat(t->to_store, t->to, at, &words);
 	bool same = false;
 
 	if (r < 0 && r != -ENOENT) {
@@ -293,6 +306,7 @@ void copy_file(struct copy_pump *p, struct copy_task *t)
 		e = (struct err){0};
 		/* What changed is copied as it is now. */
 		r = n_tries ? store_stat(t->from_store, t->from, &t->stat, &e) : 0;
+		t->absent = t->absent && n_tries == 0;
 		if (r == 0)
 			r = copy_once(p, t, &e);
 		n_tries++;

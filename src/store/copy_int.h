@@ -18,6 +18,7 @@ struct copy_task {
 	struct store *from_store, *to_store;
 	char *from, *to;
 	struct store_stat stat;
+	bool absent;		/* nothing was at to when its directory was listed: there is no need to look again */
 };
 
 struct copy_dir {
@@ -84,7 +85,7 @@ void copy_file(struct copy_pump *p, struct copy_task *t);
 /* A range of a file into a new file, whole or not there. *ret_crc is of the bytes read. */
 int copy_range(struct copy_pump *p, const struct copy_task *t, uint64_t offset, uint64_t length, const char *to,
 	const struct store_how *how, uint32_t *ret_crc, struct err *e);
-/* The store's own checksum, or where it has none that of the content. */
+/* The store's own checksum, or where it has none that of the content. file: NULL for any version. */
 int copy_checksum(struct copy *c, struct store *s, const char *path, const struct store_file *file,
 	struct store_checksum *ret, struct err *e);
 /* Whether what was written is what was read. */
