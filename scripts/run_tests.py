@@ -36,12 +36,20 @@ class Counts:
     skipped: list = field(default_factory=list)
 
 
-STEPS = {}  # name: (function, whether it is of the default ones)
+@dataclass
+class Step:
+    run: object
+    default: bool
+    needs: tuple  # steps before it
 
 
-def step(default):
+STEPS = {}
+BUILDS = ("build-gcc", "build-clang")
+
+
+def step(default, needs=()):
     def add(function):
-        STEPS[function.__name__.replace("_", "-")] = (function, default)
+        STEPS[function.__name__.replace("_", "-")] = Step(function, default, needs)
         return function
     return add
 
@@ -156,7 +164,7 @@ def build_gcc():
     return build("build-asan", "-Db_sanitize=address,undefined")
 
 
-@step(default=True)
+@step(default=True, needs=BUILDS[:1])
 def unit_gcc():
     """Unit tests and the fuzz targets' corpora."""
     return meson_test("unit-gcc", "build-asan", env=media())
@@ -168,24 +176,24 @@ def build_clang():
     return build("build-clang", cc="clang-14")
 
 
-@step(default=True)
+@step(default=True, needs=BUILDS[1:])
 def unit_clang():
     return meson_test("unit-clang", "build-clang", "--suite", "unit", env=media())
 
 
-@step(default=True)
+@step(default=True, needs=BUILDS)
 def func():
     """Functional tests: real processes of the sanitized build."""
     return pytest("func", "tests/func", NO_HDFS, env={**media(), "OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
 
 
-@step(default=True)
+@step(default=True, needs=BUILDS[1:])
 def func_plain():
     """Functional tests that a sanitizer stands in the way of."""
     return pytest("func-plain", "tests/func", NO_HDFS, "-m", "plain", env={**media(), "OLDDOG_BUILD": "build-clang"})
 
 
-@step(default=True)
+@step(default=True, needs=BUILDS)
 def hdfs_func():
     """HDFS on real clusters, by the sanitized build."""
     return hdfs("hdfs-func", {"OLDDOG_BUILD": "build-asan", "OLDDOG_BUILD_2": "build-clang"})
@@ -193,7 +201,7 @@ def hdfs_func():
 
 # --- the others, of `make test-all`
 
-@step(default=False)
+@step(default=False, needs=BUILDS[1:])
 def full_unit():
     """Unit tests with full counts."""
     return meson_test("full-unit", "build-clang", "--suite", "unit", "-t", "10", env={**media(), **FULL})
@@ -208,25 +216,25 @@ def functional(name, files, *args):
     return pytest(name, *(f"tests/func/{f}.py" if f else "tests/func" for f in files), *args, env=env)
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def full_pixels():
     """All random crops beside the reference."""
     return functional("full-pixels", COUNTED["pixels"])
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def full_bytes():
     """Two builds of all pictures, and -O0 beside -O3."""
     return functional("full-bytes", COUNTED["bytes"])
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def full_faults():
     """Random fault schedules on real processes; the installed tree, moved."""
     return functional("full-faults", COUNTED["faults"])
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def full_func():
     """The other functional tests, of the optimized build."""
     return functional("full-func", [""], NO_HDFS, *(f"--ignore=tests/func/{f}.py" for f in sum(COUNTED.values(), [])))
@@ -235,25 +243,25 @@ def full_func():
 PLAIN = {"OLDDOG_BUILD": "build-clang", "OLDDOG_BUILD_2": "build-asan"}
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def full_hdfs():
     """HDFS with full counts, by the optimized build."""
     return hdfs("full-hdfs", {**PLAIN, **FULL}, timeout_s=5400)
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def hdfs_3_4():
     """HDFS of Hadoop 3.4."""
     return hdfs("hdfs-3-4", PLAIN, "3.4.2")
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS)
 def hdfs_3_3():
     """HDFS of Hadoop 3.3."""
     return hdfs("hdfs-3-3", PLAIN, "3.3.6")
 
 
-@step(default=False)
+@step(default=False, needs=BUILDS[1:])
 def races():
     """The thread sanitizer (which wants addresses not to be random) on what has threads, and on a whole run."""
     # A worker has no thread, and the sanitizer's own one is not to be had in its confinement: it comes from build-clang.
@@ -293,18 +301,18 @@ def choose(args):
         unknown = [s for s in args.steps if s not in STEPS]
         if unknown:
             raise SystemExit(f"test: no step is named {' '.join(unknown)}; there are: {' '.join(STEPS)}")
-        return args.steps
-    others = [name for name, (_, default) in STEPS.items() if not default]
+        return list(dict.fromkeys(s for name in args.steps for s in (*STEPS[name].needs, name)))
+    others = [name for name, step in STEPS.items() if not step.default]
     if args.slice:
         others = [others[int(args.slice[:8], 16) % len(others)]]
         print(f"test: of the rest, commit {args.slice[:12]} chooses {others[0]}", flush=True)
-    return [name for name, (_, default) in STEPS.items() if default] + (others if args.all or args.slice else [])
+    return [name for name, step in STEPS.items() if step.default] + (others if args.all or args.slice else [])
 
 
 def run_step(name):
     """The step's counts; what it raised is a failure with words."""
     try:
-        return STEPS[name][0]()
+        return STEPS[name].run()
     except Exception as e:  # a broken step must not end the others
         return Counts(failed=[f"{name}: {type(e).__name__}: {e}"])
 
@@ -330,8 +338,8 @@ def main():
     parser.add_argument("steps", nargs="*", metavar="STEP")
     args = parser.parse_args()
     if args.list:
-        for name, (function, default) in STEPS.items():
-            print(f"{name:12} {'test' if default else 'test-all':9} {(function.__doc__ or '').strip()}")
+        for name, step in STEPS.items():
+            print(f"{name:12} {'test' if step.default else 'test-all':9} {(step.run.__doc__ or '').strip()}")
         return 0
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir()
