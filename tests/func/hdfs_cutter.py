@@ -11,10 +11,13 @@ the rule's coming on: frames (of the kind, when there is one), or bytes. Then, s
 delivered), reset (the same, with RST), stall (nothing more is forwarded, either way, and nothing is closed), flip (a bit of
 that byte), drop (of frames: the next one is left out), hold
 (nothing is forwarded on any connection until the word "clear"). Unit "total": bytes to or from all DataNodes together since
-the rule came, and it strikes on any connection. Kinds: call, answer (NameNode); op, response, packet, ack, status.
+the rule came, and it strikes on any connection. Unit "all": frames of all connections together since the rule came; it strikes
+on that of the last of them, at once: also where nothing more comes. With it, count: does no harm, and tells each frame.
+Kinds: call, answer (NameNode); op, response, packet, ack, status.
 
 On stdout, a line of JSON each: {"event": "ready"}, {"event": "rule"}, {"event": "open", "to", "n"}, {"event": "struck",
-"to", "n", "dir", "do", "frames", "bytes", "total"} (forwarded that way before it struck), {"event": "closed", "to", "n", "up",
+"to", "n", "dir", "do", "frames", "bytes", "total"} (forwarded that way before it struck), {"event": "frame", "kind", "n", "idle"} (counted; whether nothing is under way
+on its connection behind it), {"event": "closed", "to", "n", "up",
 "down", "frames_up", "frames_down"} (bytes, frames).
 """
 
@@ -33,7 +36,8 @@ def say(event, **more):
     print(json.dumps({"event": event, **more}), flush=True)
 
 
-# --- frames: generators that ask for n bytes by `yield n` (and get them) or skip by `yield -n`, and tell frames by a str
+# --- frames: generators that ask for n bytes by `yield n` (and get them) or skip by `yield -n`, and tell frames by a str,
+# which begins with a space where nothing is under way behind it
 
 def varint():
     value, shift = 0, 0
@@ -59,17 +63,26 @@ def packet():
     return header[18:20] == b"\x18\x01"
 
 
-def calls(kind):
-    while True:
-        n = struct.unpack(">I", (yield 4))[0]
-        if n:
-            yield -n
-        yield kind
+class NameNode:
+    """How many calls are not answered."""
 
+    def __init__(self):
+        self.n_calls = -1  # the first frame, of the connection, never is
 
-def namenode_up():
-    yield 3  # "hrpc" has been begun
-    yield from calls("call")
+    def up(self):
+        yield 7  # "hrpc", version, class, authentication
+        yield from self.frames("call", 1)
+
+    def down(self):
+        yield from self.frames("answer", -1)
+
+    def frames(self, kind, more):
+        while True:
+            n = struct.unpack(">I", (yield 4))[0]
+            if n:
+                yield -n
+            self.n_calls += more
+            yield kind if self.n_calls > 0 else f" {kind}"
 
 
 class DataNode:
@@ -84,7 +97,7 @@ class DataNode:
             first = first or (yield 1)
             if first != b"\0":  # how the client found what it read
                 yield -first[0]
-                yield "status"
+                yield " status"
                 first = None
                 continue
             first, op = None, {"code": (yield 2)[1], "last": None}
@@ -109,13 +122,13 @@ class DataNode:
             if op["code"] == READ_BLOCK:
                 while not (yield from packet()):
                     yield "packet"
-                yield "packet"
+                yield " packet"
             elif op["code"] == WRITE_BLOCK:
                 n = 0
                 while op["last"] is None or n <= op["last"]:
                     if (yield from message())[:2] != b"\x08\x01":  # heartbeats have -1, of no packet
                         n += 1
-                    yield "ack"
+                    yield "ack" if op["last"] is None or n <= op["last"] else " ack"
 
 
 class Frames:
@@ -124,13 +137,16 @@ class Frames:
     def __init__(self, generator):
         self.g, self.at, self.have = generator, 0, b""
         self.want = next(generator)
+        self.idle_at = set()  # ends of frames behind which nothing is under way
 
     def feed(self, data):
         """[(offset in the stream behind the frame, kind)] of frames that end in data."""
         found, i = [], 0
         while i < len(data) or isinstance(self.want, str):
             if isinstance(self.want, str):
-                found.append((self.at, self.want))
+                found.append((self.at, self.want.strip()))
+                if self.want.startswith(" "):
+                    self.idle_at.add(self.at)
                 self.want = self.g.send(None)
             elif self.want < 0:
                 n = min(-self.want, len(data) - i)
@@ -157,9 +173,20 @@ class Rule:
         self.times, self.kind = words.get("times", 1), words.get("kind")
         self.now = words.get("now", False)
         self.from_total = totals[self.dir]
+        self.n_seen, self.where = 0, None  # of unit "all": frames, the flow and the place where it strikes
 
     def is_for(self, link, direction):
         return self.times > 0 and self.dir == direction and self.to in (None, link.name)
+
+    def see(self, flow, end, kind):
+        """A frame, of those that unit "all" counts."""
+        if self.unit != "all" or self.kind not in (None, kind) or not self.is_for(flow.link, flow.direction):
+            return
+        self.n_seen += 1
+        if self.do == "count":
+            say("frame", kind=kind, n=self.n_seen, idle=end in flow.frames.idle_at)
+        elif self.n_seen == self.after:
+            self.where = flow, end + self.skew
 
 
 class Ended(Exception):
@@ -180,6 +207,8 @@ class Flow:
         """Where in the stream a rule strikes; None: not known yet."""
         if rule.unit == "total":
             return self.taken if totals[self.direction] >= rule.from_total + rule.after else None
+        if rule.unit == "all":
+            return max(rule.where[1], self.taken) if rule.where and rule.where[0] is self else None
         n_frames, n_bytes = self.begun.get(id(rule), (0, 0))
         if rule.unit == "bytes":
             return n_bytes + rule.after + rule.skew
@@ -197,6 +226,8 @@ class Flow:
             for k in (None, kind):
                 n = self.counts[k] = self.counts.get(k, 0) + 1
                 self.counts[k, n] = end
+            for rule in self.link.rules:
+                rule.see(self, end, kind)
             self.ends.append(end)
         while len(self.ends) > 4096:
             self.ends.pop(0)
@@ -253,6 +284,9 @@ class Flow:
                 continue
             await self.send(data[:n])
             data, self.taken = data[n:], self.taken + n
+        for rule in self.link.rules:
+            if rule.unit == "all" and rule.is_for(self.link, self.direction) and self.point(rule) == self.taken:
+                await self.strike(rule, b"")
 
     async def run(self):
         while data := await self.reader.read(1 << 16):
@@ -291,9 +325,9 @@ class Link:
 
     def grammar(self, direction, data):
         if direction == "up":
-            self.node = DataNode() if data[:1] == b"\0" else None
-            return self.node.up() if self.node else after_one(namenode_up())
-        return self.node.down() if self.node else calls("answer")
+            self.node = DataNode() if data[:1] == b"\0" else NameNode()
+            return self.node.up()
+        return self.node.down()
 
     async def run(self, reader, writer, to):
         say("open", to=self.name, n=self.n)
@@ -316,11 +350,6 @@ class Link:
             with contextlib.suppress(OSError):
                 await w.wait_closed()
         say("closed", to=self.name, n=self.n, up=up.sent, down=down.sent, frames_up=up.n_frames, frames_down=down.n_frames)
-
-
-def after_one(generator):
-    yield 1
-    yield from generator
 
 
 async def commands(rules):

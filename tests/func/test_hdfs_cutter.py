@@ -4,7 +4,7 @@
 import random
 
 import pytest
-from hdfs_cutter import DataNode, Frames, calls
+from hdfs_cutter import DataNode, Frames, NameNode
 from hdfs_help import Cutter
 
 DATA = random.Random(3).randbytes(1_000_000)
@@ -52,7 +52,7 @@ def test_a_write_is_struck_at_a_packet(cutter, faulty_dir, tmp_path):
 def test_frames_are_found_however_they_are_split():
     stream = b"".join(len(b).to_bytes(4, "big") + b for b in (b"a", b"", b"ccc", b"d" * 70000))
     for n in (1, 3, 1000, len(stream)):
-        frames, found = Frames(calls("answer")), []
+        frames, found = Frames(NameNode().down()), []
         for i in range(0, len(stream), n):
             found += frames.feed(stream[i:i + n])
         assert found == [(5, "answer"), (9, "answer"), (16, "answer"), (70020, "answer")]
