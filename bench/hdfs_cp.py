@@ -160,9 +160,7 @@ def main(question):
         subjects = rounds.only(Steps(House(cluster, run.folder), folder, len(lengths)).subjects(), args.only)
         conditions = {"DataNodes": 3, "page cache": "warm", "Hadoop": cluster.set.version, "files": f"{len(lengths):,}",
                       "MB": f"{sum(lengths) / 1e6:,.0f}", "disks": "memory"}
-        for name, run_once in subjects.items():  # servers and files get warm
-            print(name, file=sys.stderr)
-            run_once()
+        next(iter(subjects.values()))()  # servers and files get warm
         record = QUESTIONS[question].take(subjects, args.rounds, conditions)
     rounds.finish(record, args)
 
