@@ -48,10 +48,18 @@ static int copy_out(struct store *s, const char *path, const struct store_file *
 
 static int cat(void *ctx, const struct glob_hit *hit, struct err *e)
 {
+	struct store_stat stat = hit->stat;
+
 	if (hit->stat.kind != STORE_FILE)
 		return err_set(e, hit->stat.kind == STORE_DIR ? -EISDIR : -EINVAL,
 			"%s: not a file; `olddog ls` lists directories", hit->shown);
-	return copy_out(hit->store, hit->path, &hit->stat.file, e);
+	if (hit->matched) {
+		int r = store_look(hit->store, hit->path, &stat, e);
+
+		if (r < 0)
+			return r;
+	}
+	return copy_out(hit->store, hit->path, &stat.file, e);
 }
 
 static int run(int n, char **urls)

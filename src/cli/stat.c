@@ -46,9 +46,14 @@ static void print_text(const char *url, const struct store_stat *stat)
 
 static int stat_one(void *all, const struct glob_hit *hit, struct err *e)
 {
+	struct store_stat stat = hit->stat;
+	int r = hit->matched ? store_look(hit->store, hit->path, &stat, e) : 0;
+
+	if (r < 0)
+		return r;
 	if (opts.json)
-		return json_array_append_new(all, entry_json(hit->shown, &hit->stat)) < 0 ? -ENOMEM : 0;
-	print_text(hit->shown, &hit->stat);
+		return json_array_append_new(all, entry_json(hit->shown, &stat)) < 0 ? -ENOMEM : 0;
+	print_text(hit->shown, &stat);
 	return 0;
 }
 

@@ -305,7 +305,7 @@ void copy_file(struct copy_pump *p, struct copy_task *t)
 	do {
 		e = (struct err){0};
 		/* What changed is copied as it is now. */
-		r = n_tries ? store_stat(t->from_store, t->from, &t->stat, &e) : 0;
+		r = n_tries ? store_look(t->from_store, t->from, &t->stat, &e) : 0;
 		t->absent = t->absent && n_tries == 0;
 		if (r == 0)
 			r = copy_once(p, t, &e);

@@ -21,7 +21,7 @@ struct glob {
 static int hit(struct glob *g, const char *path, const struct store_stat *stat)
 {
 	AUTO_FREE char *shown = mem_printf("%.*s%s", STR_ARG(g->before), path + MIN(g->n_base, strlen(path)));
-	struct glob_hit h = {g->store, path, shown, *stat};
+	struct glob_hit h = {g->store, path, shown, *stat, true};
 
 	if (!shown)
 		return -ENOMEM;
@@ -167,7 +167,7 @@ int glob_url(const char *url, int (*fn)(void *ctx, const struct glob_hit *hit, s
 
 	if (r < 0)
 		return r;
-	r = store_stat(s, path, &h.stat, &words);
+	r = store_look(s, path, &h.stat, &words);
 	g.store = h.store = s;
 	h.path = path;
 	if (r == 0)

@@ -15,6 +15,7 @@ struct glob_hit {
 	const char *path;	/* in the store */
 	const char *shown;	/* the URL as it was written, with names in place of the pattern; no % escapes in these */
 	struct store_stat stat;
+	bool matched;		/* a pattern; what is named as it is was looked at as store_look() does */
 };
 
 /*

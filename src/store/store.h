@@ -171,6 +171,7 @@ struct store_req {
 	const struct store_set *set;	/* SET */
 	struct store_writer *writer;	/* OPEN_WRITER gives it, and APPEND to ABORT need it */
 	bool disk;			/* FLUSH */
+	bool visible;			/* STAT: of a file that grows what can be read by now, and that it grows; costs calls */
 	bool temporaries;		/* LIST: what is being written, and nothing else; to must be set */
 	struct store_xattr xattr;
 	bool blocking;			/* store_submit() may do it there and then: who asks has nothing else to do */
@@ -228,6 +229,8 @@ void store_counters_of_all(void (*fn)(void *ctx, const char *name, uint64_t valu
 
 /* The blocking wrapper: a private loop. Buffers from the callee are mem_free'd by the caller. */
 int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e);
+/* The same, with all that can be read of a file that somebody writes, and stat.growing: more calls than store_stat(). */
+int store_look(struct store *s, const char *path, struct store_stat *ret, struct err *e);
 /*
  * What other listings hide: files that are being written, or were when somebody was killed (store/temporary.h). Engines
  * that have none may give other names. after: NULL, or the last of the page before.

@@ -85,14 +85,24 @@ static int sync_call(struct store *s, struct store_req *req, const char *verb, s
 		str_printable(str_of(words.words), why, sizeof(why)));
 }
 
-int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e)
+static int stat_or_look(struct store *s, const char *path, bool visible, struct store_stat *ret, struct err *e)
 {
-	struct store_req req = {.op = STORE_STAT, .path = path};
+	struct store_req req = {.op = STORE_STAT, .path = path, .visible = visible};
 	int r = sync_call(s, &req, "look at", e);
 
 	if (r == 0)
 		*ret = req.stat;
 	return r;
+}
+
+int store_stat(struct store *s, const char *path, struct store_stat *ret, struct err *e)
+{
+	return stat_or_look(s, path, false, ret, e);
+}
+
+int store_look(struct store *s, const char *path, struct store_stat *ret, struct err *e)
+{
+	return stat_or_look(s, path, true, ret, e);
 }
 
 /* The page's entries become all's. */

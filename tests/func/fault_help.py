@@ -34,3 +34,8 @@ def write(folder, env, size=SIZE, replicas=3, verb="write"):
 
 def is_whole(folder, size=SIZE):
     assert folder.get("x") == stream(KEY, 0, size)
+
+
+def put_some(folder, size, replication=2):
+    """A file x of so many bytes, in blocks of BLOCK."""
+    folder.put("x", stream(KEY, 0, size), blocksize=BLOCK, replication=replication)

@@ -7,6 +7,7 @@
 #include "base/scope.h"
 #include "store/engine.h"
 #include "store/hdfs/write/checksum.h"
+#include "store/hdfs/look.h"
 #include "store/hdfs/sum.h"
 #include "store/path.h"
 #include "store/temporary.h"
@@ -33,6 +34,7 @@ struct hdfs_req {
 		struct names_op op;
 		struct read_job read;
 		struct put put;
+		struct look look;
 		struct sum sum;
 		struct checksum *checksum;
 	};
@@ -261,6 +263,24 @@ static void put_begin(struct hdfs_req *q)
 	put_start(&q->put);
 }
 
+static void look_ended(struct look *l, int r)
+{
+	req_end(container_of(l, struct hdfs_req, look), r);
+}
+
+static void look_stop(struct hdfs_req *q)
+{
+	look_cancel(&q->look);
+}
+
+static void look_begin(struct hdfs_req *q)
+{
+	q->stop = look_stop;
+	q->look = (struct look){.names = q->engine->names, .reads = q->engine->reads, .req = q->outer, .path = q->path,
+		.done = look_ended};
+	look_start(&q->look);
+}
+
 static void sum_ended(struct sum *s, int r)
 {
 	req_end(container_of(s, struct hdfs_req, sum), r);
@@ -379,6 +399,8 @@ static void req_begin(struct task *t)
 		req_end(q, r);
 	else if (op == STORE_READ)
 		read_begin(q);
+	else if (op == STORE_STAT && q->outer->visible)
+		look_begin(q);
 	else if (put_can(op))
 		put_begin(q);
 	else if (names_can(op))

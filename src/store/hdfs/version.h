@@ -2,6 +2,7 @@
 /*
  * The version of a file (struct store_file): its id, which no other file of the cluster ever has, its length and its time
  * of change, "ID-LENGTH-MS". What stats say and what reads check. By hand, since a listing makes a million a second.
+ * Of a file that somebody writes only the id stays, "ID+": what was there is not changed by what comes behind it.
  */
 #ifndef OLDDOG_STORE_HDFS_VERSION_H
 #define OLDDOG_STORE_HDFS_VERSION_H
@@ -45,6 +46,23 @@ static inline bool hdfs_version_is_of(const char version[STORE_VERSION_MAX], uin
 
 	*end = '-';
 	return file_id && strncmp(version, id, (size_t)(end + 1 - id)) == 0;
+}
+
+static inline void hdfs_version_growing(uint64_t file_id, char ret[STORE_VERSION_MAX])
+{
+	memcpy(hdfs_put_number(ret, file_id), "+", 2);
+}
+
+/* Whether a file of this status may be read as the version that was named. */
+static inline bool hdfs_version_fits(const char *version, const struct hdfs_status *st)
+{
+	char now[STORE_VERSION_MAX];
+
+	hdfs_version_growing(st->file_id, now);
+	if (strcmp(version, now) == 0)
+		return true;
+	hdfs_version_of(st, now);
+	return strcmp(version, now) == 0;
 }
 
 #endif

@@ -56,6 +56,8 @@ static const struct row ROWS[] = {
 	{HDFS "XAttrNotFoundException", NULL, -ENODATA, NN_ANSWERED},
 	{HDFS "AclException", NULL, -EOPNOTSUPP, NN_ANSWERED},
 	{NAMENODE "NotReplicatedYetException", NULL, -EAGAIN, NN_ANSWERED},
+	/* Of a DataNode. */
+	{"org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException", NULL, -ENODATA, NN_ANSWERED},
 	{NAMENODE "LeaseExpiredException", NULL, -ESTALE, NN_ANSWERED},
 	{IPC "RpcNoSuchMethodException", NULL, -EOPNOTSUPP, NN_ANSWERED},
 	{IPC "RpcNoSuchProtocolException", NULL, -EOPNOTSUPP, NN_ANSWERED},

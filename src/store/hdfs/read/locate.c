@@ -193,11 +193,15 @@ static int stretch_check(struct lookup *u, const struct hdfs_locations *l)
 	return 0;
 }
 
-/* The block that is written, behind the others, as long as visible says. */
+/* The block that is written, behind the others, as long as visible says. A stretch that ends before it has only its length. */
 static int stretch_add_last(struct stretch *s, const struct hdfs_located *last, uint64_t visible)
 {
-	struct hdfs_located *blocks = arena_alloc(&s->arena, (s->n + 1) * sizeof(*blocks));
+	struct hdfs_located *blocks;
 
+	s->file_bytes += visible;
+	if (!visible || (s->n && block_end(&s->blocks[s->n - 1]) != last->offset))
+		return 0;
+	blocks = arena_alloc(&s->arena, (s->n + 1) * sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
 	if (s->n)
@@ -205,12 +209,26 @@ static int stretch_add_last(struct stretch *s, const struct hdfs_located *last, 
 	blocks[s->n] = *last;
 	blocks[s->n].block.n_bytes = visible;
 	s->blocks = blocks;
-	s->n += visible > 0;
-	s->file_bytes += visible;
+	s->n++;
 	return 0;
 }
 
 static void lookup_ask_last(struct lookup *u, const struct hdfs_located *last);
+
+static void lookup_told(struct lookup *u, const struct hdfs_located *last)
+{
+	int r = stretch_add_last(u->stretch, last, u->visible);
+
+	if (r == 0)
+		r = stretch_check(u, &(struct hdfs_locations){0});
+	lookup_end(u, r);
+}
+
+/* Nodes differ in what has come to them and was not flushed: who was told of more by one may hear of less by another. */
+static bool lookup_wants_more(const struct lookup *u)
+{
+	return !u->told || (u->file && u->file->length > u->stretch->file_bytes + u->visible);
+}
 
 /* The block that nobody has finished: kept by the stretch's memory, behind its blocks, until its length is known. */
 static void lookup_asked(struct rpc_ask *ask, int r)
@@ -231,15 +249,16 @@ static void lookup_asked(struct rpc_ask *ask, int r)
 		lookup_end(u, -ECANCELED);
 		return;
 	}
-	/* One that says what cannot be is asked no more than one that says nothing. */
-	if (r < 0 || !told || p.rd.bad || visible > INT64_MAX - u->stretch->file_bytes) {
-		lookup_ask_last(u, last);
-		return;
+	u->n_without += r == -ENODATA;
+	/* One that says what cannot be is believed no more than one that says nothing. */
+	if (r == 0 && told && !p.rd.bad && visible <= INT64_MAX - u->stretch->file_bytes) {
+		u->visible = MAX(u->visible, visible);
+		u->told = true;
 	}
-	r = stretch_add_last(u->stretch, last, visible);
-	if (r == 0)
-		r = stretch_check(u, &(struct hdfs_locations){0});
-	lookup_end(u, r);
+	if (lookup_wants_more(u))
+		lookup_ask_last(u, last);
+	else
+		lookup_told(u, last);
 }
 
 /* Of each of its nodes in turn, how much of it readers may see. */
@@ -249,9 +268,12 @@ static void lookup_ask_last(struct lookup *u, const struct hdfs_located *last)
 	const struct hdfs_node *node;
 
 	if (u->n_asked >= last->n_nodes) {
-		/* Nobody has a byte of it yet. */
-		lookup_end(u, last->n_nodes ? err_set(&u->err, -EHOSTUNREACH, "no DataNode tells how much of the block that is "
-			"being written can be read") : 0);
+		/* Where nobody has it, nobody has written a byte of it yet. */
+		if (u->told || u->n_without == last->n_nodes)
+			lookup_told(u, last);
+		else
+			lookup_end(u, err_set(&u->err, -EHOSTUNREACH, "no DataNode tells how much of the block that is being "
+				"written can be read"));
 		return;
 	}
 	node = &last->nodes[u->n_asked++];
@@ -338,7 +360,8 @@ static bool is_open(const struct hdfs_status *st, const char *user)
 	return read_policy_open(str_eq(st->owner, user), st->mode, st->flags & HDFS_HAS_ACL);
 }
 
-static void lookup_parse(struct lookup *u, struct str message, bool allowed)
+/* A LocatedBlocksProto as a stretch that lacks what is being written. */
+static int lookup_take(struct lookup *u, struct str message)
 {
 	struct hdfs_locations l = {0};
 	struct stretch *s;
@@ -351,6 +374,13 @@ static void lookup_parse(struct lookup *u, struct str message, bool allowed)
 	if (r == 0)
 		r = stretch_check(u, &l);
 	u->last = l.under_construction && !l.last_complete ? l.last : NULL;
+	return r;
+}
+
+static void lookup_parse(struct lookup *u, struct str message, bool allowed)
+{
+	int r = lookup_take(u, message);
+
 	if (r < 0) {
 		lookup_end(u, r);
 	} else if (allowed) {
@@ -370,7 +400,7 @@ static int check_version(struct lookup *u, const struct hdfs_status *st)
 	hdfs_version_of(st, version);
 	if (st->type != HDFS_FILE)
 		return err_set(&u->err, -EISDIR, "it is no file");
-	if (!u->file || !*u->file->version || strcmp(u->file->version, version) == 0)
+	if (!u->file || !*u->file->version || hdfs_version_fits(u->file->version, st))
 		return 0;
 	return err_set(&u->err, -ESTALE, "it was changed: its version was %s and is %s", u->file->version, version);
 }
@@ -427,13 +457,15 @@ static void lookup_versioned(struct nn_call *call)
 
 	if (r == 0)
 		r = answer_status(u, call, &st);
-	lookup_end(u, r);
+	if (r < 0)
+		lookup_end(u, r);
+	else
+		lookup_go_on(u);
 }
 
 static void lookup_located(struct nn_call *call)
 {
 	struct lookup *u = container_of(call, struct lookup, call);
-	struct hdfs_locations l = {0};
 	struct str message;
 	int r = call_ended(u, call);
 
@@ -444,9 +476,7 @@ static void lookup_located(struct nn_call *call)
 		return;
 	}
 	if (r == 0)
-		r = stretch_parse(u, message, &l);
-	if (r == 0)
-		r = stretch_check(u, &l);
+		r = lookup_take(u, message);
 	if (r < 0) {
 		lookup_end(u, r);
 		return;
@@ -478,7 +508,10 @@ void lookup_start(struct locator *locator, struct lookup *u)
 	u->locator = locator;
 	u->stretch = NULL;
 	u->err = (struct err){0};
-	u->n_asked = 0;
+	u->last = NULL;
+	u->n_asked = u->n_without = 0;
+	u->visible = 0;
+	u->told = false;
 	u->calling = u->asking = u->cancelled = false;
 	buf_init(&u->body, REQUEST_MAX_BYTES);
 	if (k && kept_has(k, u->bad))

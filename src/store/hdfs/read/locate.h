@@ -56,7 +56,9 @@ struct lookup {
 	struct rpc_ask ask;
 	struct buf body;
 	const struct hdfs_located *last;	/* of the stretch: is being written; NULL: none */
-	unsigned n_asked;		/* nodes, for the visible length */
+	unsigned n_asked, n_without;	/* nodes, for the visible length; of these, those that have nothing of the block */
+	uint64_t visible;		/* the most that one said */
+	bool told;			/* one did */
 	bool calling, asking, cancelled;
 };
 

@@ -43,6 +43,11 @@ void reads_free(struct reads *r)
 	mem_free(r);
 }
 
+struct locator *reads_locator(struct reads *r)
+{
+	return r->locator;
+}
+
 /* -- The end ------------------------------------------------------------------------------------------------------ */
 
 static void work_free(struct work *w)

@@ -15,6 +15,7 @@
 #include "store/hdfs/nn/nn.h"
 #include "store/store.h"
 
+struct locator;
 struct reads;
 
 #define READ_MAX_PIECE (1u << 20)	/* a longer stretch of a block is read by several connections at once */
@@ -26,6 +27,9 @@ int reads_new(struct loop *loop, const struct hdfs_conf *conf, struct nn *nn, st
 /* No job may be under way. */
 void reads_free(struct reads *r);
 DEFINE_AUTO(reads);
+
+/* Its locations. */
+struct locator *reads_locator(struct reads *r);
 
 struct read_job {
 	/* Set by the caller. */

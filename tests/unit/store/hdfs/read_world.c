@@ -150,6 +150,16 @@ static void on_ipc(void *ctx, const struct fake_call *call, struct fake_answer *
 	struct world *w = ctx;
 
 	assert_string_equal(call->method, "getReplicaVisibleLength");
+	if (w->none_has) {
+		a->exception = "org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException";
+		a->words = "Cannot append to a non-existent replica";
+		return;
+	}
+	if (w->first_says) {
+		buf_pb_u64(&a->body, 1, w->first_says);
+		w->first_says = 0;
+		return;
+	}
 	buf_pb_u64(&a->body, 1, w->visible ? w->visible : block_length(&w->file, w->file.n_blocks - 1));
 }
 

@@ -44,6 +44,8 @@ struct world {
 	struct reads *reads;
 	struct file file;
 	uint64_t visible;		/* DataNodes say of the last block of a file that grows; 0: what is right */
+	uint64_t first_says;		/* the same, of the one that is asked first; 0: what all say */
+	bool none_has;			/* the same: no DataNode has a replica of it */
 	unsigned n_files, n_lookups, n_checks, n_reports;
 	bool done;
 	int r;

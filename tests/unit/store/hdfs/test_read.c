@@ -269,19 +269,6 @@ static void blocks_of_two_clusters_are_never_mixed(void **state)
 	world_free(w);
 }
 
-static void a_file_that_grows_is_read_as_far_as_it_can_be_seen(void **state)
-{
-	struct world *w = world_new();
-
-	world_file(w, 1000000, 300000, 2);
-	w->file.growing = true;
-	assert_int_equal(read_all(w, false), 0);
-	assert_int_equal(w->counters.bytes_read, 1000000);
-	w->visible = UINT64_MAX;
-	assert_int_equal(read_all(w, false), -EHOSTUNREACH);
-	world_free(w);
-}
-
 struct cancel {
 	struct timer timer;
 	struct call *call;
@@ -547,7 +534,6 @@ int main(void)
 		cmocka_unit_test(a_file_replaced_is_the_old_one_or_stale),
 		cmocka_unit_test(whatever_is_there_is_one_file),
 		cmocka_unit_test(blocks_of_two_clusters_are_never_mixed),
-		cmocka_unit_test(a_file_that_grows_is_read_as_far_as_it_can_be_seen),
 		cmocka_unit_test(a_read_can_be_cancelled_at_any_moment),
 		cmocka_unit_test(short_of_memory_a_read_is_right_or_told),
 		cmocka_unit_test(under_faults_every_byte_is_right_or_an_error),
