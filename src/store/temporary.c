@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -96,6 +97,16 @@ bool temporary_is(const char *name)
 	return str_starts(str_of(name), TEMPORARY_PREFIX);
 }
 
+/* /proc may hide other users' processes; a signal tells of them too. */
+static bool is_gone(uint64_t pid, uint64_t start)
+{
+	uint64_t now = start_of(pid);
+
+	if (now)
+		return now != start;
+	return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
 bool temporary_is_abandoned(const char *name)
 {
 	char host[HOST_BYTES];
@@ -111,6 +122,5 @@ bool temporary_is_abandoned(const char *name)
 	host_of(host);
 	if (!host[0] || !str_eq(of_host, host) || str_to_u64(of_pid, &pid) < 0 || str_to_u64(of_start, &start) < 0)
 		return false;
-	/* That this process can see itself says that it would see the other. */
-	return start && start_of((uint64_t)getpid()) && start_of(pid) != start;
+	return start && is_gone(pid, start);
 }

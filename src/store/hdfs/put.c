@@ -155,7 +155,7 @@ static void put_published(struct put *p)
 
 /* Publishing. */
 
-/* What is there may be ours, published before the answer was lost; or somebody's. */
+/* What is there may be ours, published before the answer was lost; or somebody's, or nothing: directories are renamed too. */
 static void put_judged(struct put *p, int r)
 {
 	if (r == 0 && hdfs_version_is_of(p->sub.stat.file.version, p->writer->id))
@@ -164,15 +164,13 @@ static void put_judged(struct put *p, int r)
 }
 
 /*
- * rename failed, or its answer is lost. Once the temporary is removed it can never happen any more; and when there is none
- * to remove, it has happened.
+ * rename failed, or its answer is lost. Once the temporary is removed it can never happen any more; when there is none to
+ * remove, it has happened, or somebody has moved what it was in.
  */
 static void put_settled(struct put *p, int r)
 {
 	if (r != -ENOENT)
 		put_gone(p, 0);
-	else if (!p->writer->exclusive)
-		put_published(p);
 	else
 		name_step(p, STORE_STAT, p->writer->path, NULL, true, put_judged);
 }
@@ -247,15 +245,9 @@ static void put_bytes(struct put *p, int r)
 	}
 }
 
-/* Whether create() has surely not happened: then there is nothing to tidy up. */
-static bool is_refusal(int r)
-{
-	return r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOTDIR || r == -EDQUOT || r == -EROFS || r == -EINVAL;
-}
-
 static void put_opened(struct put *p, int r)
 {
-	if (r < 0 && is_refusal(r)) {
+	if (r < 0 && write_was_refused(r)) {
 		p->r = r;
 		put_gone(p, 0);
 		return;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that appear at once in HDFS: a temporary in the same directory (store/publish.h tells its name), closed, then
+ * Files that appear at once in HDFS: a temporary in the same directory (store/temporary.h tells its name), closed, then
  * named by rename2 with overwrite or without. An answer of rename that is not clear is settled by removing the temporary:
- * when that is gone, it was renamed, and if nothing may have been there before, the file's id tells whether what is
- * there is ours. Writers are the same step by step; those that append are on the file itself. That a directory is in the way
+ * when that is gone, the id of what is at the path tells whether it is ours. Writers are the same step by step; those that append are on the file itself. That a directory is in the way
  * is found by rename only: to look before would be a call more for every file.
  */
 #ifndef OLDDOG_STORE_HDFS_PUT_H

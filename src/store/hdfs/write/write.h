@@ -35,6 +35,8 @@ struct write_step {
 
 /* path is absolute, in HDFS; how: as store_req's. */
 void write_open(struct writes *w, struct write_step *step, const char *path, const struct store_how *how);
+/* Whether what failed with r, an open, was refused by the NameNode: then nothing was done there. Else it may have been. */
+bool write_was_refused(int r);
 /* The file's id, which no other file of the cluster ever has; 0: the NameNode told none. */
 uint64_t write_file_id(const struct write_file *f);
 /* p is the writer's until done(), which may come before the DataNodes have it: memory in flight is bounded. */

@@ -43,6 +43,7 @@ int write_file_take_block(struct write_file *f, struct str located)
 	node_set_clear(&f->failed);
 	f->pipe.acked_bytes = f->pipe.sent_bytes = f->block.n_bytes;
 	f->n_breaks = 0;
+	f->wait_since_ns = 0;
 	return r;
 }
 

@@ -51,14 +51,19 @@ static void removed(struct write_file *f, int r, struct str answer)
 	write_file_step_end(f, f->r);
 }
 
+/* The words are the caller's now: a call has its own. */
+static void will_end(struct write_file *f, int r)
+{
+	f->r = r;
+	if (f->step && f->step->err && !f->step->err->code)
+		err_set(f->step->err, r, "%s", write_file_words(f, r));
+}
+
 static void open_refused(struct write_file *f, int r)
 {
 	struct buf *b;
 
-	f->r = r;
-	/* The words are the caller's now: a call has its own. */
-	if (f->step && f->step->err && !f->step->err->code)
-		err_set(f->step->err, r, "%s", write_file_words(f, r));
+	will_end(f, r);
 	b = write_file_call(f, "delete", NN_AT_MOST_ONCE, removed);
 	buf_pb_str(b, 1, f->path);
 	buf_pb_u64(b, 2, 0);
@@ -114,21 +119,61 @@ static int reopen(struct write_file *f, struct str located)
 	return bytes_init(f, f->block.n_bytes);
 }
 
+/* Nor is a file left open that we, or this engine's other writers, would keep from everybody by renewing the lease. */
+static void recover(struct write_file *f)
+{
+	put_recover_lease(write_file_call(f, "recoverLease", NN_IDEMPOTENT, removed), &f->name);
+	write_file_call_go(f);
+}
+
+static void completed(struct write_file *f, int r, struct str answer)
+{
+	if (r == 0 && !message_number(answer, 1, 0))
+		recover(f);
+	else
+		write_file_step_end(f, f->r);
+}
+
+/* Whether append was executed is not known: complete() closes what this client has open, and nobody else's. */
+static void append_lost(struct write_file *f, int r)
+{
+	will_end(f, r);
+	put_complete(write_file_call(f, "complete", NN_IDEMPOTENT, completed), &f->name, NULL);
+	write_file_call_go(f);
+}
+
+bool write_was_refused(int r)
+{
+	return r == -EACCES || r == -EPERM || r == -ENOENT || r == -ENOTDIR || r == -EDQUOT || r == -EROFS || r == -EINVAL;
+}
+
+static void append_failed(struct write_file *f, int r)
+{
+	err_prefix(&f->err, r, "%s cannot be appended to: ", f->path);
+	if (write_was_refused(r)) {
+		f->r = r;
+		write_file_step_end(f, r);
+	} else {
+		append_lost(f, r);
+	}
+}
+
 static void appended(struct write_file *f, int r, struct str answer)
 {
 	struct str located = {0}, status = {0};
 
-	if (r < 0)
-		err_prefix(&f->err, r, "%s cannot be appended to: ", f->path);
+	if (r < 0) {
+		append_failed(f, r);
+		return;
+	}
 	message_field(answer, 1, &located);
 	message_field(answer, 2, &status);
-	if (r == 0)
-		r = open_status(f, status);
+	r = open_status(f, status);
 	if (r == 0)
 		r = reopen(f, located);
 	if (r < 0) {
-		f->r = r;
-		write_file_step_end(f, r);
+		will_end(f, r);
+		recover(f);
 		return;
 	}
 	opened(f);

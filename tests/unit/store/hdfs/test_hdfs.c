@@ -43,6 +43,7 @@ struct world {
 	unsigned n_lost, n_before;
 	uint64_t delay_ns;
 	uint64_t content;	/* bytes of what is written */
+	bool moves;		/* somebody renames directories before what is written is renamed */
 };
 
 static struct name *find(struct world *w, const char *path)
@@ -136,6 +137,10 @@ static void rename2(struct world *w, const struct arguments *a, struct fake_answ
 {
 	struct name *from = find(w, a->src), *to = find(w, a->dst);
 
+	for (unsigned i = 0; i < w->n_names && w->moves; i++)
+		w->names[i].path[1] = 'e';
+	if (w->moves)
+		from = to = NULL;
 	if (!from)
 		answer->exception = NOT_FOUND;
 	else if (to && !a->overwrite)
@@ -379,6 +384,24 @@ static void lost_answers_of_rename_are_settled(void **state)
 	}
 }
 
+/* What was written is elsewhere now: it was not published, and that is told. */
+static void a_directory_that_is_renamed_under_a_writer_is_an_error(void **state)
+{
+	static const enum store_op ops[] = {STORE_WRITE, STORE_CREATE_EXCLUSIVE};
+
+	for (unsigned i = 0; i < 2 * N_ELEMS(ops); i++) {
+		struct world *w = world_new();
+		bool there = i % 2;
+
+		if (there)
+			add(w, "/d/f");
+		w->moves = true;
+		assert_int_equal(ask(w, ops[i / 2], "d/f", 0), -ENOENT);
+		assert_int_equal(w->n_names, 1 + there);
+		world_free(w);
+	}
+}
+
 static void a_deadline_ends_the_wait(void **state)
 {
 	struct world *w = world_new();
@@ -445,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_cancelled_request_ends_once_and_tells_how_it_went),
 		cmocka_unit_test(waiting_for_a_datanode_can_be_cancelled),
 		cmocka_unit_test(lost_answers_of_rename_are_settled),
+		cmocka_unit_test(a_directory_that_is_renamed_under_a_writer_is_an_error),
 		cmocka_unit_test(a_deadline_ends_the_wait),
 		cmocka_unit_test(urls_are_read_as_hadoop_reads_them),
 		cmocka_unit_test(short_of_memory_is_told),

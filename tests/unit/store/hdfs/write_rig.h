@@ -66,6 +66,7 @@ struct rig {
 	unsigned n_blocks, n_listed, listed[RIG_BLOCKS];	/* of the file, in order */
 	uint64_t stamp;
 	uint64_t fsync_bytes;
+	bool encrypted;		/* the file */
 	bool exists, open, deleted, recovered;
 	unsigned n_live;	/* connections */
 	struct writes *writes;

@@ -243,6 +243,8 @@ static void put_file(struct buf *out, uint32_t field)
 	buf_pb_u64(out, 10, rig->conf.replication);
 	buf_pb_u64(out, 11, rig->conf.block_bytes);
 	buf_pb_u64(out, 13, 77);
+	if (rig->encrypted)
+		buf_pb_str(out, 15, "");
 	buf_pb_delimit(out, field, at);
 }
 
@@ -320,6 +322,11 @@ static void nn_answer(struct timer *t)
 	if (call->r == 0)
 		call->r = call->body.r < 0 || !buf_grow(&out, ANSWER_MAX) ? -ENOMEM : 0;
 	buf_clear(&out);
+	/* Nobody knows whether what was cancelled was done. */
+	if (call->r == -ECANCELED && call->body.r == 0 && rig_below(rig, 2) && buf_grow(&out, ANSWER_MAX)) {
+		dispatch(call->method, &call->body, &out);
+		buf_clear(&out);
+	}
 	if (call->r == 0)
 		call->r = dispatch(call->method, &call->body, &out);
 	assert_true(out.n <= ANSWER_MAX);
