@@ -30,7 +30,10 @@ struct publishing {
  * these permissions; 0: as the umask has it.
  */
 int publish_begin(int root_fd, const char *path, unsigned mode, struct publishing *ret);
-/* What was written is on the disk, and named. It is released, also when that fails: then nothing is left. */
+/*
+ * What was written is on the disk, and named. It is released, also when that fails. Then nothing is left, with one exception:
+ * when the directory does not reach its disk (fsync's error), it has the name already.
+ */
 int publish_end(struct publishing *p, enum publish how);
 /* Nothing is left. For one that was begun, once. */
 void publish_drop(struct publishing *p);

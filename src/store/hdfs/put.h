@@ -2,8 +2,9 @@
 /*
  * Files that appear at once in HDFS: a temporary in the same directory (store/temporary.h tells its name), closed, then
  * named by rename2 with overwrite or without. An answer of rename that is not clear is settled by removing the temporary:
- * when that is gone, the id of what is at the path tells whether it is ours. Writers are the same step by step; those that append are on the file itself. That a directory is in the way
- * is found by rename only: to look before would be a call more for every file.
+ * when that is gone, the id of what is at the path tells whether it is ours. Writers are the same step by step; those that
+ * append are on the file itself. That a directory is in the way is found by rename only: to look before would be a call more
+ * for every file.
  */
 #ifndef OLDDOG_STORE_HDFS_PUT_H
 #define OLDDOG_STORE_HDFS_PUT_H

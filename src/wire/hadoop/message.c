@@ -28,11 +28,3 @@ int message_pack(struct buf *b, const ProtobufCMessage *message)
 		protobuf_c_message_pack(message, at);
 	return b->r;
 }
-
-int message_pack_delimited(struct buf *b, const ProtobufCMessage *message)
-{
-	size_t at = b->n;
-
-	message_pack(b, message);
-	return buf_delimit(b, at);
-}

@@ -27,7 +27,5 @@
  */
 void *message_unpack(struct arena *a, const ProtobufCMessageDescriptor *descriptor, struct str bytes);
 int message_pack(struct buf *b, const ProtobufCMessage *message);
-/* With its length in front. */
-int message_pack_delimited(struct buf *b, const ProtobufCMessage *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the client needs of the site: one table of keys, in conf.c, gives the fields, their defaults and the man page. */
+/* What the client needs of the site: one table of keys, in conf_table.c, gives the fields, their defaults and the man page. */
 #ifndef OLDDOG_STORE_HDFS_CONF_CONF_H
 #define OLDDOG_STORE_HDFS_CONF_CONF_H
 

@@ -406,10 +406,3 @@ const char *site_getf(struct site *s, const char *fmt, ...)
 	/* No key that is longer means anything to us. */
 	return n > 0 && n < (int)sizeof(text) ? site_get(s, text) : NULL;
 }
-
-const char *site_get_of(struct site *s, const char *key, const char *suffix)
-{
-	const char *value = *suffix ? site_getf(s, "%s.%s", key, suffix) : NULL;
-
-	return value ? value : site_get(s, key);
-}

@@ -42,8 +42,6 @@ int site_set(struct site *s, const char *key, const char *value);
 const char *site_get(struct site *s, const char *key);
 /* The same of a key that is put together. */
 const char *site_getf(struct site *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* KEY.SUFFIX of a nameservice or NameNode, else KEY. */
-const char *site_get_of(struct site *s, const char *key, const char *suffix);
 /*
  * What site_get() could not say since the last call: -ENOMEM, or -EINVAL with words that name a key with more variables
  * than SITE_MAX_DEPTH or a value that grows too long.

@@ -105,11 +105,6 @@ const char *nn_client_name(const struct nn *nn)
 	return nn->client_name;
 }
 
-enum nn_state nn_state_of(const struct nn *nn, unsigned i)
-{
-	return i < nn->n ? nn->hosts[i].state : NN_UNKNOWN;
-}
-
 const char *nn_host_name(const struct nn_host *h, char *out, size_t n)
 {
 	if (h->at->id && h->at->id[0])

@@ -61,8 +61,7 @@ void nn_call_release(struct nn_call *call);
 /* "DFSClient_NONMAPREDUCE_<random>_1": the holder of this client's leases. */
 const char *nn_client_name(const struct nn *nn);
 
-/* What is known of a NameNode, for those who report it (doctor). */
+/* What is known of a NameNode. */
 enum nn_state { NN_UNKNOWN, NN_IS_ACTIVE, NN_IS_STANDBY, NN_IS_OBSERVER };
-enum nn_state nn_state_of(const struct nn *nn, unsigned i);
 
 #endif

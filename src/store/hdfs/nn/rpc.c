@@ -102,11 +102,6 @@ static struct rpc_call *calls_find(struct rpc *rpc, int32_t call_id)
 	return call;
 }
 
-size_t rpc_n_calls(const struct rpc *rpc)
-{
-	return rpc->n_calls;
-}
-
 /* Beginning and end. */
 
 static void rpc_destroy(struct rpc *rpc)

@@ -63,8 +63,6 @@ int rpc_send(struct rpc *rpc, struct rpc_call *call, const struct rpc_head *head
 void rpc_forget(struct rpc_call *call);
 /* Whether calls wait and nothing was heard for quiet_ns. */
 bool rpc_is_quiet(const struct rpc *rpc);
-/* Calls in flight. */
-size_t rpc_n_calls(const struct rpc *rpc);
 
 /* One call to one server on a connection of its own, embedded in its user's struct. */
 struct rpc_ask {

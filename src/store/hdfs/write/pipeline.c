@@ -291,7 +291,6 @@ static void congestion(struct pipeline *p, bool congested)
 		return;
 	p->backoff_ns = write_backoff_ns(p->backoff_ns, (uint32_t)((now_ns ^ now_ns >> 20) * 2654435761u));
 	p->quiet_until_ns = now_ns + p->backoff_ns;
-	p->n_backoffs++;
 }
 
 /* 1: something new is acknowledged. */

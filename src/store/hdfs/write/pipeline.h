@@ -42,7 +42,6 @@ struct pipeline {
 	const struct hdfs_located *at;
 	bool leasing, is_up, kicked, beating, failed;
 	uint64_t heard_ns, sent_ns, quiet_until_ns, backoff_ns;
-	uint64_t n_backoffs;
 	int64_t beat_behind;			/* the last packet sent before the last heartbeat */
 	uint8_t *in;
 	size_t n_in;

@@ -95,7 +95,7 @@ struct write_file {
 	bool again;			/* not the first set-up of this stage */
 	struct arena more_arena;
 	struct hdfs_located *more;	/* the nodes with an added one */
-	unsigned i_added, i_source;
+	unsigned i_added;
 	struct write_ask ask;
 	bool has_ask;
 };

@@ -242,13 +242,3 @@ void packets_replay(struct packets *q)
 		list_add(q->to_send.next, e);
 	}
 }
-
-void packets_drop(struct packets *q)
-{
-	packets_replay(q);
-	for (struct list *e = list_pop(&q->to_send); e; e = list_pop(&q->to_send))
-		list_add(&q->free, e);
-	if (q->filling)
-		list_add(&q->free, &TAKE(q->filling)->list);
-	q->n_tail = 0;
-}

@@ -67,8 +67,6 @@ void packets_were_sent(struct packets *q);
 void packets_were_acked(struct packets *q);
 /* All that was sent is to be sent again. */
 void packets_replay(struct packets *q);
-/* Forgets everything that is to be sent, and what was. */
-void packets_drop(struct packets *q);
 
 static inline struct slot *packets_first(const struct list *l)
 {

@@ -63,7 +63,6 @@ static void properties_are_read(void **state)
 	assert_value(s, "e", "<&&");
 	assert_value(s, "f", "");
 	assert_value(s, "g", NULL);
-	assert_string_equal(site_get_of(s, "b", "x"), "three");
 	assert_string_equal(site_getf(s, "%c", 'c'), "four");
 	assert_string_equal(site_dir(s), "");
 }
