@@ -163,6 +163,6 @@ def test_a_namenode_is_started_again_under_a_writer(faulty_dir, tmp_path):
         faulty_dir.cluster.kill("nn1")
         faulty_dir.cluster.up("nn1", wait=False)
         io.end()
-        assert io.counters["nn_connects"] >= 2  # and as often as it was not quite there yet
-        io.recovered("nn_repeats")
+        # As often as it was not quite there yet; a call is repeated only if one was under way.
+        assert io.counters["nn_connects"] >= 2
     is_whole(faulty_dir)

@@ -182,6 +182,8 @@ def test_random_operations_with_faults(crowd, tmp_path):
     for kind in ["kill", "pause", *(["rot", "restart", "cut", "reset", "flip", "drop", "stall"] if FULL else [])]:
         assert faults.done[kind], faults.done
     for what, names in RECOVERIES.items():
+        if what == "names" and not FULL:
+            continue  # of few faults none may have found a call under way; test_hdfs_cut_frames.py cuts all of them
         assert any(ops.counters[name] for name in names), (what, ops.counters)
     compare_with_peers(crowd, ops.files)
 
