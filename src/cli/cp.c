@@ -10,7 +10,6 @@
 #include "cli/verbs.h"
 #include "store/glob.h"
 #include "store/path.h"
-#include "store/pattern.h"
 #include "store/url.h"
 
 #define EXIT_INTERRUPTED 130
@@ -61,7 +60,6 @@ struct source {
 	struct copy *copy;
 	const struct target *target;
 	const char *url;
-	bool many;		/* the URL is a pattern */
 };
 
 static const char *last_part(const char *clean)
@@ -89,7 +87,8 @@ static bool is_into_itself(const char *source, const char *path, const struct ta
 static char *target_path(const struct source *s, const struct glob_hit *hit, const char *name)
 {
 	const struct target *t = s->target;
-	bool into = t->into || s->many || (hit->stat.kind == STORE_FILE && t->is_dir);
+	/* What a pattern finds goes in; a name may have the same characters, and then it is one. */
+	bool into = t->into || strcmp(hit->shown, s->url) != 0 || (hit->stat.kind == STORE_FILE && t->is_dir);
 	size_t n = strlen(t->path);
 
 	if (!into)
@@ -151,7 +150,7 @@ static int copy_all(struct copy *c, const struct target *t, int n, char **urls)
 	int status = CMD_DONE;
 
 	for (int i = 0; i < n && !atomic_load(&stopped); i++) {
-		struct source s = {c, t, urls[i], pattern_has_glob(str_of(urls[i])) || strchr(urls[i], '{')};
+		struct source s = {c, t, urls[i]};
 		struct err e = {0};
 		int r = glob_url(urls[i], add, &s, &e);
 

@@ -40,7 +40,7 @@ static bool is_home(const struct glob_hit *hit, const char *clean)
 		st.st_dev == home_st.st_dev;
 }
 
-static int rm(void *ctx, const struct glob_hit *hit, struct err *e)
+static int rm_one(const struct glob_hit *hit, struct err *e)
 {
 	AUTO_FREE char *clean = mem_alloc(STORE_NAME_MAX);
 	struct err words = {0};
@@ -63,15 +63,33 @@ static int rm(void *ctx, const struct glob_hit *hit, struct err *e)
 	return r;
 }
 
+/* What is not there: with -f no error, also where a file is in the way. */
+static bool is_nothing(int r)
+{
+	return opts.force && (r == -ENOENT || r == -ENOTDIR);
+}
+
+/* One that fails ends nothing: the others that match are removed. With -f it may have gone since it was listed. */
+static int rm(void *ctx, const struct glob_hit *hit, struct err *unused)
+{
+	int *status = ctx;
+	struct err e = {0};
+	int r = rm_one(hit, &e);
+
+	if (r < 0 && !is_nothing(r))
+		*status = cmd_failed(&e, r);
+	return 0;
+}
+
 static int run(int n, char **urls)
 {
 	int status = CMD_DONE;
 
 	for (int i = 0; i < n; i++) {
 		struct err e = {0};
-		int r = glob_url(urls[i], rm, NULL, &e);
+		int r = glob_url(urls[i], rm, &status, &e);
 
-		if (r < 0 && !(r == -ENOENT && opts.force))
+		if (r < 0 && !is_nothing(r))
 			status = cmd_failed(&e, r);
 	}
 	return status;

@@ -200,9 +200,27 @@ def test_rm_mkdir_and_df(olddog, tree, tmp_path):
     assert "look at" in olddog("rm", tree / "d0", rc=1).stderr
     olddog("rm", "-f", tree / "d0", f"{tree}/none*")
     assert "whole store" in olddog("rm", "-r", "/", rc=1).stderr
+    (tree / "file").touch()
+    olddog("rm", "-f", tree / "file/below")
     olddog("mkdir", tmp_path / "a/b/c", tmp_path / "a/b/c")
     assert (tmp_path / "a/b/c").is_dir()
     got = json.loads(olddog("df", "--json", tmp_path).stdout)[0]
     st = os.statvfs(tmp_path)
     assert got["total_bytes"] == st.f_blocks * st.f_frsize and 0 < got["free_bytes"] <= got["total_bytes"]
     assert olddog.lines("df", tmp_path)[0].split() == ["TOTAL", "USED", "FREE", "USED%", "URL"]
+
+
+def test_what_a_pattern_finds_is_removed_but_for_what_cannot_be(olddog, tmp_path):
+    (tmp_path / "a-folder").mkdir()
+    for i in range(3):
+        (tmp_path / f"a{i}").touch()
+    for options in ([], ["-f"]):
+        (tmp_path / "a1").touch()
+        assert "a-folder is a directory" in olddog("rm", *options, tmp_path / "a*", rc=1).stderr
+        assert [p.name for p in tmp_path.glob("a*")] == ["a-folder"]
+
+
+def test_a_name_with_the_characters_of_a_pattern_is_a_name(olddog, tmp_path):
+    (tmp_path / "a[1].txt").write_text("odd")
+    olddog("cp", tmp_path / "a[1].txt", tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_text() == "odd"
