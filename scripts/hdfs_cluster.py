@@ -194,7 +194,8 @@ class Cluster:
         process.end([self.record(node)])
 
     def pause(self, node):
-        process.send(self.record(node), signal.SIGSTOP)
+        if process.send(self.record(node), signal.SIGSTOP):
+            wait_for(f"{self.name}: {node} stopped", lambda: process.is_stopped(self.record(node)) or not self.is_up(node))
 
     def resume(self, node):
         process.send(self.record(node), signal.SIGCONT)

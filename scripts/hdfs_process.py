@@ -58,13 +58,12 @@ def pid_of(record):
 
 
 def is_stopped(record):
-    """By SIGSTOP."""
-    pid = pid_of(record)
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text[text.rindex(")") + 2] == "T"
+    """By SIGSTOP, and each thread of it: one that runs on may still answer."""
+    pid, texts = pid_of(record), []
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):
+            texts.append(path.read_text())
+    return bool(texts) and all(text[text.rindex(")") + 2] in "TXZ" for text in texts)
 
 
 def send(record, sig):

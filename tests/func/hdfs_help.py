@@ -36,7 +36,7 @@ from hdfs_install import VERSION, cache, locked  # noqa: E402
 OWNER = "OLDDOG_HDFS_OWNER"
 EXCLUSIVE = {"hdfs_faulty": "hdfs-faulty", "faulty_dir": "hdfs-faulty", "hdfs_ha": "hdfs-ha",
              "crowd": "hdfs-crowd"}
-NOT_YET = (b"SafeMode", b"EOFException", b"BlockMissing", b"ConnectException")
+NOT_YET = (b"SafeMode", b"EOFException", b"BlockMissing", b"ConnectException", b"could only be written to 0 of")
 
 
 # --- of pytest, called by conftest.py

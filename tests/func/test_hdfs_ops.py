@@ -74,8 +74,8 @@ class Faults:
         self.cluster, self.cutter, self.dice = cluster, cutter, dice
         self.trouble, self.rotten, self.error = None, None, None
         self.done = dict.fromkeys(("kill", "pause", "rot", "restart", "cut", "reset", "flip", "drop", "stall"), 0)
-        # Points at which the NameNode starts anew: a thing of test-all.
-        self.restarts = {N // 100 * k * 20 for k in (1, 2, 3, 4)} if FULL else set()
+        # What happens in any case. That the NameNode starts anew is a thing of test-all.
+        self.sure = {N // 100 * k * 20: "restart" for k in (1, 2, 3, 4)} if FULL else {N // 5: "kill", N // 2: "pause"}
 
     def at(self, n):
         """Called every twenty operations, and at the end."""
@@ -86,13 +86,13 @@ class Faults:
             self.rotten = None
         if n == 0:
             return None
-        kind = "restart" if n in self.restarts else self.dice.choice(["kill", "pause", "pause", "cut", "cut", "cut", "cut", "rot"])
+        kind = self.sure.get(n) or self.dice.choice(["kill", "pause", "pause", "cut", "cut", "cut", "cut", "rot"])
         if kind == "cut":
             self.cut()
         elif kind == "rot":
             self.rot()
         elif kind != "none":
-            return self.node_trouble(kind)
+            return self.node_trouble(kind, n in self.sure)
         return None
 
     def end(self):
@@ -103,11 +103,11 @@ class Faults:
             self.rotten.heal()
         heal(self.cluster)
 
-    def node_trouble(self, kind):
+    def node_trouble(self, kind, sure):
         """Some moments after the run goes on, for some moments."""
         before, after = self.dice.uniform(0, 0.5), self.dice.uniform(0.5, 6)
         node = "nn1" if kind == "restart" else self.dice.choice(self.cluster.dns)
-        if self.trouble and self.trouble.is_alive() and kind != "restart":
+        if self.trouble and self.trouble.is_alive() and not sure:
             return None
         if self.trouble:
             self.trouble.join()
